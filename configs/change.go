@@ -147,6 +147,7 @@ func (p *Proposal) LocksOut(channel string) (keys []string) {
 		rest, ofChannel := strings.CutPrefix(d.Key, "channels."+channel+".")
 		switch {
 		case ofChannel && !slices.Contains(harmless, rest):
+		case channel == page && slices.Contains([]string{"server.listen", "server.public_url", "server.trusted_proxies"}, strings.SplitN(d.Key, "[", 2)[0]):
 		case slices.Contains([]string{"router.rate_person", "router.message_limit", "router.stop_words"}, d.Key) && channel != terminal:
 		default:
 			continue
@@ -156,8 +157,11 @@ func (p *Proposal) LocksOut(channel string) (keys []string) {
 	return keys
 }
 
-// terminal is the channel that every engine has, and no setting closes.
-const terminal = "console"
+// terminal is the channel that every engine has, and no setting closes; page is the one of browsers.
+const (
+	terminal = "console"
+	page     = "web"
+)
 
 // Keeping is s with those settings of was that a change reaches at the next start alone: what
 // counts in a program that was started with was.

@@ -143,7 +143,7 @@ func TestWhatCouldLockOutIsKnown(t *testing.T) {
 	s := must(t, "[channels.a]\nkind = \"pigeon\"\ntoken = \"x\"\n[channels.b]\nkind = \"pigeon\"\ntoken = \"y\"\n")
 	p, err := s.Propose(map[string]string{
 		"channels.a.enabled": "false", "channels.a.dm": "disabled", "channels.a.coop": "tree", "channels.a.tools_deny": "exec, files", "channels.a.require_mention": "false",
-		"channels.b.enabled": "false", "router.rate_person": "1/m", "router.stop_words": "/config", "router.message_limit": "1KB", "router.busy": "steer", "log.level": "warn",
+		"channels.b.enabled": "false", "router.rate_person": "1/m", "router.stop_words": "/config", "router.message_limit": "1KB", "router.busy": "steer", "log.level": "warn", "server.listen": "127.0.0.1:9999",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +152,7 @@ func TestWhatCouldLockOutIsKnown(t *testing.T) {
 	for channel, want := range map[string][]string{
 		"a":       append(ofRouter[:3:3], "channels.a.enabled", "channels.a.dm", "channels.a.coop"),
 		"b":       append(ofRouter[:3:3], "channels.b.enabled"),
+		"web":     append([]string{"server.listen"}, ofRouter...),
 		"console": nil,
 	} {
 		if got := p.LocksOut(channel); !slices.Equal(got, want) {

@@ -114,7 +114,7 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	list.mark(key)
-	s.write(w, r, http.StatusOK, "chat", s.frame(v, "chat", info.Title, list, body))
+	s.write(w, r, http.StatusOK, "chat", s.frame(r.Context(), v, "chat", info.Title, list, body))
 }
 
 // older answers with what was said before an event.

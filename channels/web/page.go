@@ -96,7 +96,9 @@ type frame struct {
 	Here  string // which entry of the menu it is
 	List  *sessionList
 	Menu  []entry
-	Body  any
+	// Waiting is a change of the settings that somebody has to confirm; nil: there is none, or they are no admin.
+	Waiting *waitingBody
+	Body    any
 }
 
 // An entry is one of the menu.
@@ -106,12 +108,16 @@ type entry struct {
 }
 
 // frame is what stands around a page of somebody.
-func (s *Site) frame(v *visitor, here, title string, list *sessionList, body any) frame {
+func (s *Site) frame(ctx context.Context, v *visitor, here, title string, list *sessionList, body any) frame {
 	f := frame{Title: title, Me: v.person, Admin: v.admin(), Here: here, List: list, Body: body}
 	for _, e := range s.menu {
 		if !e.Admin || f.Admin {
 			f.Menu = append(f.Menu, e)
 		}
+	}
+	var err error
+	if f.Waiting, err = s.waiting(ctx, v); err != nil {
+		s.Log.WarnContext(ctx, "it could not be looked whether a change of the settings waits", "error", err)
 	}
 	return f
 }
@@ -182,13 +188,17 @@ func sentence(message, hint string) string {
 	return strings.ToUpper(message[:1]) + message[1:] + "."
 }
 
-// page answers with a whole page.
+// page answers with a whole page, and pageAs with that status.
 func (s *Site) page(w http.ResponseWriter, r *http.Request, here, title, name string, body any) {
+	s.pageAs(w, r, http.StatusOK, here, title, name, body)
+}
+
+func (s *Site) pageAs(w http.ResponseWriter, r *http.Request, status int, here, title, name string, body any) {
 	v := visitorOf(r)
 	list, err := s.sessionList(r.Context(), v, r.URL.Query().Get("q"))
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.write(w, r, http.StatusOK, name, s.frame(v, here, title, list, body))
+	s.write(w, r, status, name, s.frame(r.Context(), v, here, title, list, body))
 }

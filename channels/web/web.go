@@ -74,6 +74,8 @@ type Deps struct {
 	Usable func(person, channel string) []string
 	// Verify holds the audit log to its seals, and says in words how far it proves itself, or where it was changed.
 	Verify func(ctx context.Context) (says string, good bool, err error)
+	Settings settings.Keeper
+	File     SettingsFile
 }
 
 // People knows who there is.
@@ -114,6 +116,7 @@ func New(deps Deps) *Site {
 	s.tokenPages()
 	s.auditPages()
 	s.mePages()
+	s.settingsPages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))

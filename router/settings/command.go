@@ -90,7 +90,7 @@ func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, erro
 			return commands.Says(onePerMessage), nil
 		}
 		if _, value := commands.FirstWord(rest); value != "" {
-			return setAll(ctx, s, c, map[string]string{key: unquoted(value)})
+			return setAll(ctx, s, c, map[string]string{key: Unquoted(value)})
 		}
 	case verb == "unset" && key != "":
 		plan, err := s.PlanSettings(ctx, at, nil, key)
@@ -120,8 +120,8 @@ func run(ctx context.Context, s Keeper, c *commands.Call) (commands.Answer, erro
 	return commands.Says(usage), nil
 }
 
-// unquoted takes a value also as the file has it.
-func unquoted(value string) string {
+// Unquoted takes a value also as the file has it.
+func Unquoted(value string) string {
 	value = strings.TrimSpace(strings.TrimPrefix(value, "= "))
 	if inner, ok := strings.CutPrefix(value, `"`); ok && strings.Count(value, `"`) == 2 && strings.HasSuffix(inner, `"`) {
 		return strings.TrimSuffix(inner, `"`)

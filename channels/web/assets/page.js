@@ -269,6 +269,23 @@ if (composer) {
 	})
 }
 
+// --- A change of the settings that has to be confirmed: the time until then.
+let ticking
+function countdown() {
+	const left = $("#waiting [data-left]")
+	clearInterval(ticking)
+	if (!left) return
+	const until = Date.now() + left.dataset.left * 1000
+	ticking = setInterval(() => {
+		const seconds = Math.ceil((until - Date.now()) / 1000)
+		left.textContent = `${Math.max(0, seconds)} s`
+		if (seconds > 0) return
+		clearInterval(ticking)
+		htmx.ajax("GET", left.dataset.then, { target: "#waiting", swap: "innerHTML" })
+	}, 500)
+}
+for (const event of ["htmx:afterSwap", "htmx:oobAfterSwap"]) addEventListener(event, (e) => { if (e.target.id === "waiting") countdown() })
+
 // --- Presses.
 document.addEventListener("click", (event) => {
 	const button = event.target.closest("button, summary")
@@ -329,6 +346,7 @@ function step(by) {
 addEventListener("DOMContentLoaded", () => {
 	times(document)
 	dress(document)
+	countdown()
 	if (log) follow()
 	if (!document.hidden) connect()
 })

@@ -26,6 +26,7 @@ import (
 	"switchboard/router/plain"
 	"switchboard/store"
 	"switchboard/store/audit"
+	"switchboard/router/settings"
 	"switchboard/store/database"
 )
 
@@ -160,6 +161,20 @@ func (e *Engine) verify(ctx context.Context) (says string, good bool, err error)
 		return tampered.Error(), false, nil
 	}
 	return v.Words(), true, err
+		Settings: e.settings.Changes(), File: settingsFile{e},
+	})
+}
+
+// settingsFile implements page.SettingsFile.
+type settingsFile struct{ *Engine }
+
+func (f settingsFile) About(key string) (means, fixed string) {
+	return f.settings.Now().Meaning(key), configs.Changeable(key)
+}
+
+func (f settingsFile) SaveSettings(ctx context.Context) (page.SavedSettings, *settings.Change, error) {
+	saved, change, err := f.settings.Changes().Save(ctx)
+	return page.SavedSettings(saved), change, err
 }
 
 // changer is the router, which is made after what makes changes by it.

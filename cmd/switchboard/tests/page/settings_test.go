@@ -1,0 +1,123 @@
+package page_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"switchboard/channels/platformtest/pagetest"
+)
+
+// shows waits until the page has a text.
+func (b *browser) shows(text string) {
+	b.t.Helper()
+	b.Await(fmt.Sprintf("%q", text), fmt.Sprintf(`document.querySelector("#main, main").innerText.includes(%q)`, text))
+}
+
+// sets writes a value into the form of the setting that is open, and sends it.
+func (b *browser) sets(value string) {
+	b.t.Helper()
+	b.Do(fmt.Sprintf(`document.querySelector("#value").value = %q; document.querySelector("#setting form.line button").click()`, value))
+}
+
+// An admin finds a setting, changes it, sees what counts and why, and takes it back.
+func TestSettingIsChangedAndUndone(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		root := s.signedIn(t, "root")
+		root.Do(`[...document.querySelectorAll("#side footer a")].find((a) => a.innerText === "Settings").click()`)
+		root.shows("router.workers")
+		root.Shoot("settings")
+		root.Run(chromedp.SendKeys("#find-setting", "messages answered engine"))
+		root.Await("that setting alone", `document.querySelectorAll("#setting-rows tr").length === 1 && document.querySelector("#setting-rows").innerText.includes("router.workers")`)
+		root.Do(`document.querySelector("#setting-rows a").click()`)
+		root.shows("one person holds at most a quarter")
+		root.refused = "status of 422"
+		root.sets("many")
+		root.shows("Nothing was changed:")
+		root.shows(`router.workers: "many" is not a whole number`)
+		root.sets("many2")
+		root.Await("the value that was typed", `document.querySelector("#value").value === "many2"`)
+		root.sets("7")
+		root.shows("router.workers is 7, was 64; used at once")
+		root.Shoot("setting")
+		root.Run(chromedp.Reload())
+		root.Await("the value and its source", `document.querySelector("#setting dl").innerText.replace(/\s+/g, " ").includes("Value 7 From run-time change")`)
+		s.Counts("router.workers", "7")
+		root.opens("/settings/changes")
+		root.shows("router.workers is 7, in the file 64")
+		root.Shoot("settings-changes")
+		root.Do(`document.querySelector("tbody form button").click()`)
+		root.shows("Takes back version 1.")
+		root.shows("Taken back by version 2.")
+		s.Counts("router.workers", "64")
+
+		root.opens("/settings/router.workers")
+		root.sets("9")
+		root.shows("router.workers is 9")
+		root.opens("/settings/changes")
+		root.Do(`[...document.querySelectorAll("button")].find((b) => b.innerText === "Save to the file").click()`)
+		root.shows("In the file: router.workers")
+		root.opens("/settings/router.workers")
+		root.Await("the file as its source", `/From\s*\S*\.toml:\d+/.test(document.querySelector("#setting dl").innerText)`)
+		root.opens("/settings/agent.sandbox")
+		root.shows("changed in the file alone")
+		root.refused = "status of 404"
+		root.opens("/settings/no.such.setting")
+		root.shows("There is no such thing")
+
+		ada := s.signedIn(t, "ada")
+		ada.Await("no entry of the menu", `!document.querySelector("#side").innerText.includes("Settings")`)
+		ada.refused = "status of 403"
+		for _, path := range []string{"/settings", "/settings/changes", "/settings/router.workers", "/settings/waiting"} {
+			ada.opens(path)
+			ada.shows("That is for admins.")
+		}
+		ada.opens("/")
+		if status := pagetest.Evaluate[int](ada.Page, `(() => { const x = new XMLHttpRequest(); x.open("POST", "/settings", false);
+			x.setRequestHeader("Content-Type", "application/x-www-form-urlencoded"); x.send("key=router.workers&value=3"); return x.status })()`); status != 403 {
+			t.Errorf("a user's change is answered with %d", status)
+		}
+		s.Counts("router.workers", "9")
+	})
+}
+
+// A change that shuts the admin out is taken back by itself, unless they confirm it.
+func TestSettingThatShutsOutIsTakenBack(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		root := s.signedIn(t, "root")
+		root.opens("/settings/router.rate_person")
+		root.sets("1/h")
+		root.shows("Confirm it, or I take it back.")
+		root.Shoot("setting-waits")
+		root.opens("/")
+		root.Await("it on other pages", `document.querySelector("#waiting [data-left]")`)
+		root.writes("one")
+		root.reads("heard: one")
+		root.writes("two")
+		root.reads("too many messages")
+		root.refused = "status of 4"
+		root.opens("/settings/router.workers")
+		root.sets("7")
+		root.Await("that nothing else is changed", `document.querySelector("#toast").innerText.includes("waits for root to confirm it")`)
+		root.Await("that half of the time is over", `parseInt(document.querySelector("#waiting [data-left]").innerText) <= 30`)
+		root.Await("that nobody confirmed it", `document.querySelector("#waiting").innerText.includes("Nobody confirmed the change of router.rate_person")`)
+		s.Counts("router.rate_person", `"off"`)
+		root.opens("/settings/changes")
+		root.shows("Not confirmed, so it is not used.")
+		root.opens("/")
+		root.writes("three")
+		root.reads("heard: three")
+
+		root.opens("/settings/router.message_limit")
+		root.sets("32KB")
+		root.shows("Confirm it, or I take it back.")
+		root.Do(`document.querySelector("#waiting .button").click()`)
+		root.shows("Confirmed: router.message_limit stays so.")
+		root.opens("/settings/changes")
+		root.Await("nothing that waits", `!document.querySelector("#waiting [data-left]")`)
+		s.Counts("router.message_limit", `"32KB"`)
+	})
+}
