@@ -164,7 +164,13 @@ func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http
 			}
 		}
 		s.setCookie(w, r, secret, browsers.Lives)
-		http.Redirect(w, r, s.url("/"), http.StatusSeeOther)
+		first := "/"
+		if s.Setup != nil {
+			if st := s.Setup.State(); st.Needed() {
+				first = "/setup"
+			}
+		}
+		http.Redirect(w, r, s.url(first), http.StatusSeeOther)
 	}
 }
 

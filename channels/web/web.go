@@ -76,6 +76,7 @@ type Deps struct {
 	Verify func(ctx context.Context) (says string, good bool, err error)
 	Settings settings.Keeper
 	File     SettingsFile
+	Setup    Setup
 }
 
 // People knows who there is.
@@ -94,6 +95,7 @@ type Site struct {
 	mux    *http.ServeMux
 	assets map[string]asset
 	menu   []entry
+	claims claims
 }
 
 // New makes the page. It does no I/O.
@@ -117,6 +119,7 @@ func New(deps Deps) *Site {
 	s.auditPages()
 	s.mePages()
 	s.settingsPages()
+	s.setupPages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
 	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))

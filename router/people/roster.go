@@ -43,11 +43,25 @@ type Roster struct {
 	joined map[string]string
 	away   map[string]bool   // see core.Person.Away
 	awayBy map[string]string // their names, by the identities that they had
+	change chan struct{}     // closed once the people are read again
 }
 
 // NewRoster returns a roster that knows nobody until Reload.
 func NewRoster(dir Directory) *Roster {
-	return &Roster{dir: dir, byName: map[string]*core.Person{}, byIdentity: map[string]*core.Person{}, joined: map[string]string{}}
+	return &Roster{dir: dir, byName: map[string]*core.Person{}, byIdentity: map[string]*core.Person{}, joined: map[string]string{}, change: make(chan struct{})}
+}
+
+// Change is closed once the people are read again.
+func (r *Roster) Change() <-chan struct{} {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.change
+}
+
+// changed tells whoever waits for Change; mu is held.
+func (r *Roster) changed() {
+	close(r.change)
+	r.change = make(chan struct{})
 }
 
 // Reload reads the people again. On an error the former ones stay.
@@ -60,6 +74,7 @@ func (r *Roster) Reload(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.changed()
 	was := r.byName
 	r.byName, r.byIdentity = map[string]*core.Person{}, map[string]*core.Person{}
 	for i := range people {
@@ -94,6 +109,7 @@ func (r *Roster) Learn(ctx context.Context, name string) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	defer r.changed()
 	if was := r.byName[name]; was != nil {
 		delete(r.byName, name)
 		for _, id := range was.Identities {

@@ -121,6 +121,7 @@ addEventListener("htmx:sseBeforeMessage", (event) => {
 })
 let told = 0
 addEventListener("htmx:sseMessage", (event) => {
+	if (!log) return
 	const part = event.detail.data
 	times(document)
 	dress(document)
@@ -285,6 +286,10 @@ function countdown() {
 	}, 500)
 }
 for (const event of ["htmx:afterSwap", "htmx:oobAfterSwap"]) addEventListener(event, (e) => { if (e.target.id === "waiting") countdown() })
+
+// --- The time zone of the browser, where somebody is asked for theirs.
+const zone = $("#zone[data-own]")
+if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || zone.value
 
 // --- Presses.
 document.addEventListener("click", (event) => {

@@ -162,6 +162,7 @@ func (e *Engine) verify(ctx context.Context) (says string, good bool, err error)
 	}
 	return v.Words(), true, err
 		Settings: e.settings.Changes(), File: settingsFile{e},
+		Settings: e.settings.Changes(), File: settingsFile{e}, Setup: setup{e},
 	})
 }
 

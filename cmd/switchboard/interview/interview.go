@@ -252,17 +252,12 @@ func pasted(text string) string {
 // try asks the platform about a channel and says what it answers, but not again what is in
 // said. Possible: a start would take the settings.
 func (q *Interview) try(ch configs.AnsweredChannel, said map[string]bool) (good, possible bool) {
-	answers := q.Answers
-	answers.Channels = append(slices.Clone(answers.Channels), ch)
-	settings, err := q.Settings(answers)
-	if err != nil {
+	_, found, err := q.TryChannel(q.ctx, ch)
+	switch {
+	case err != nil:
 		q.sayFault(ch, err)
 		return false, false
-	}
-	k, _ := q.Options.Kinds.Find(ch.Kind)
-	found, ok := access.Examine(q.ctx, k.New(k.Name, settings.Channels[k.Name].Adapter, slog.New(slog.DiscardHandler)))
-	switch {
-	case !ok:
+	case found == nil:
 		return true, true
 	case q.ctx.Err() != nil:
 		return false, false // the person leaves
@@ -285,6 +280,21 @@ func (q *Interview) try(ch configs.AnsweredChannel, said map[string]bool) (good,
 		maps.Copy(said, fresh)
 	}
 	return good, true
+}
+
+// TryChannel asks the platform about a channel: what the settings make of it, and what the platform says; nil: nothing.
+// An error says why the settings cannot have it.
+func (q *Interview) TryChannel(ctx context.Context, ch configs.AnsweredChannel) (configs.Channel, []channels.Finding, error) {
+	answers := q.Answers
+	answers.Channels = append(slices.Clone(answers.Channels), ch)
+	settings, err := q.Settings(answers)
+	if err != nil {
+		return configs.Channel{}, nil, err
+	}
+	k, _ := q.Options.Kinds.Find(ch.Kind)
+	made := settings.Channels[k.Name]
+	found, _ := access.Examine(ctx, k.New(k.Name, made.Adapter, slog.New(slog.DiscardHandler)))
+	return made, found, nil
 }
 
 // sayFault says why a credential cannot be one, and what it looks like instead.

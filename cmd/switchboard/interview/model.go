@@ -2,6 +2,7 @@ package interview
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -254,11 +255,7 @@ func (q *Interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 		if q.ctx.Err() != nil {
 			return false, ErrLeft
 		}
-		text := err.Error()
-		if setup, ok := errors.AsType[*llm.SetupError](err); ok {
-			text = setup.Reason
-		}
-		q.Say("  FAIL  %s", text)
+		q.Say("  FAIL  %s", reason(err))
 		if errors.Is(err, llm.ErrUnauthorized) || errors.Is(err, llm.ErrNoKey) {
 			return true, nil
 		}
@@ -268,16 +265,7 @@ func (q *Interview) choose(s modelServer, p configs.AnsweredProvider, list []str
 }
 
 func (q *Interview) tryChosen(p configs.AnsweredProvider, model string) error {
-	settings, err := q.Settings(q.with(p, model))
-	if err != nil {
-		return err
-	}
-	list, err := models.New(settings, slog.New(slog.DiscardHandler))
-	if err != nil {
-		return err
-	}
-	defer list.Close()
-	_, remarks, err := models.Try(q.ctx, settings, list, settings.Agent.Planner)
+	remarks, err := q.TryModel(q.ctx, p, model)
 	if err != nil {
 		return err
 	}
@@ -291,6 +279,29 @@ func (q *Interview) tryChosen(p configs.AnsweredProvider, model string) error {
 		}
 	}
 	return nil
+}
+
+// reason is why a model could not be tried, in words.
+func reason(err error) string {
+	if setup, ok := errors.AsType[*llm.SetupError](err); ok {
+		return setup.Reason
+	}
+	return err.Error()
+}
+
+// TryModel asks a model of a server for a small plan.
+func (q *Interview) TryModel(ctx context.Context, p configs.AnsweredProvider, model string) ([]models.Remark, error) {
+	settings, err := q.Settings(q.with(p, model))
+	if err != nil {
+		return nil, err
+	}
+	list, err := models.New(settings, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	defer list.Close()
+	_, remarks, err := models.Try(ctx, settings, list, settings.Agent.Planner)
+	return remarks, err
 }
 
 // firstOf is the model to begin with; empty: there is none.

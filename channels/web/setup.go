@@ -1,0 +1,335 @@
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"switchboard/channels"
+	"switchboard/internal/words"
+	"switchboard/router/core"
+)
+
+// A Setup has what a first start needs tried, and says what there is.
+type Setup interface {
+	State() SetupState
+	// Servers are those that have models, those that were found on this machine first.
+	Servers(ctx context.Context) []ModelServer
+	TryModel(ctx context.Context, a ModelAnswer) Tried
+	TryChannel(ctx context.Context, kind string, keys map[string]string) Tried
+	// Secret keeps a secret, or takes one away that nothing uses, which has no value.
+	Secret(ctx context.Context, name, value string, by core.Actor) error
+	// Claim makes a code that makes whoever sends it to the bot an admin.
+	Claim(ctx context.Context, by core.Actor) (code string, err error)
+	// PeopleChange is closed once the people are others.
+	PeopleChange() <-chan struct{}
+}
+
+// A SetupState says what is set up.
+type SetupState struct {
+	Model       string // empty: the built-in one
+	Channels    []SetupChannel
+	TimeZone    string
+	TimeZoneSet bool            // somebody chose it
+	Platforms   []channels.Kind // of which there can be channels
+}
+
+// Needed says that nothing is set up.
+func (s *SetupState) Needed() bool { return s.Model == "" && len(s.Channels) == 0 }
+
+// A SetupChannel is a channel that is there.
+type SetupChannel struct {
+	Name, Title string
+	Command     string // what stands before a code there
+	Claimed     bool   // an admin can write there
+}
+
+// A ModelServer has models.
+type ModelServer struct {
+	Name, Title string
+	Keys        string   // where it gives keys; empty: it has an address of the person's
+	Address     string   // one that it may have
+	Models      []string // it was found, with these
+}
+
+// A ModelAnswer is what somebody says about the model; the address is of a server of their own.
+type ModelAnswer struct{ Server, Address, Key, Model string }
+
+// Tried is what a trial brought: it is good if everything found is OK. Set and Secrets are the settings that keep it.
+type Tried struct {
+	Found        []channels.Finding
+	Models       []string // that there are to choose from
+	Kept         string   // where it goes on, once it is kept
+	Set, Secrets map[string]string
+}
+
+// The steps of the setup, each a page of that name.
+const (
+	stepModel   = "model"
+	stepChannel = "channel"
+	stepZone    = "zone"
+	stepFirst   = "first"
+)
+
+var setupSteps = []string{stepModel, stepChannel, stepZone, stepFirst}
+
+func (s *Site) setupPages() {
+	if s.Setup == nil {
+		return
+	}
+	s.mux.HandleFunc("GET /setup", s.signedIn(s.setup))
+	s.mux.HandleFunc("GET /setup/{step}", s.forAdmins(s.setupStep))
+	s.mux.HandleFunc("GET /setup/live", s.forAdmins(s.claimed))
+	s.mux.HandleFunc("POST /setup/model", s.forAdmins(s.setUpModel))
+	s.mux.HandleFunc("POST /setup/channel", s.forAdmins(s.setUpChannel))
+	s.mux.HandleFunc("POST /setup/claim", s.forAdmins(s.newClaim))
+	s.mux.HandleFunc("POST /setup/zone", s.forAdmins(s.setUpZone))
+}
+
+// setup leads to the first step that is not done yet.
+func (s *Site) setup(w http.ResponseWriter, r *http.Request) {
+	st := s.Setup.State()
+	step := stepFirst
+	switch {
+	case !visitorOf(r).admin():
+		s.lead(w, r, "/")
+		return
+	case st.Model == "":
+		step = stepModel
+	case len(st.Channels) == 0:
+		step = stepChannel
+	case !st.TimeZoneSet:
+		step = stepZone
+	}
+	s.lead(w, r, "/setup/"+step)
+}
+
+// A setupBody is the page of a step.
+type setupBody struct {
+	SetupState
+	Step    string
+	Steps   []setupEntry
+	Next    string // the step behind it; empty: it is the last
+	Servers []ModelServer
+	Tried   Tried
+	Typed   map[string]string // what is no secret of it
+	Channel *SetupChannel     // that has no admin yet, or the last
+	Code    string            // to claim it with; empty: none was made
+}
+
+// A setupEntry is a step in the list.
+type setupEntry struct {
+	Name, Title string
+	Done, Here  bool
+}
+
+func (s *Site) setupOf(ctx context.Context, step string) *setupBody {
+	b := &setupBody{SetupState: s.Setup.State(), Step: step}
+	done := map[string]bool{stepModel: b.Model != "", stepChannel: len(b.Channels) > 0, stepZone: b.TimeZoneSet}
+	titles := []string{"Model", "Channel", "Time zone", "First message"}
+	for i, name := range setupSteps {
+		b.Steps = append(b.Steps, setupEntry{name, titles[i], done[name], name == step})
+		if name == step && i+1 < len(setupSteps) {
+			b.Next = setupSteps[i+1]
+		}
+	}
+	for i := range b.Channels {
+		if b.Channel == nil || b.Channel.Claimed {
+			b.Channel = &b.Channels[i]
+		}
+	}
+	switch step {
+	case stepModel:
+		b.Servers = s.Setup.Servers(ctx)
+	case stepChannel:
+		b.Code = s.claims.get()
+	}
+	return b
+}
+
+func (s *Site) setupStep(w http.ResponseWriter, r *http.Request) {
+	step := r.PathValue("step")
+	if !slices.Contains(setupSteps, step) {
+		s.nothing(w, r)
+		return
+	}
+	s.page(w, r, "setup", "Setup", "setup", s.setupOf(r.Context(), step))
+}
+
+// setUpModel tries a model, and keeps it if it is good.
+func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	server, address, _ := strings.Cut(r.PostFormValue("server"), " ") // of one that was found
+	a := ModelAnswer{Server: server, Address: cmp.Or(address, r.PostFormValue("address")), Key: r.PostFormValue("key"), Model: r.PostFormValue("model")}
+	s.keepTried(w, r, stepModel, s.Setup.TryModel(r.Context(), a), map[string]string{"server": r.PostFormValue("server"), "address": a.Address, "model": a.Model}, nil)
+}
+
+// setUpChannel tries a channel, keeps it if it is good, and makes a code to claim it with.
+func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	kind, keys := r.PostFormValue("kind"), map[string]string{}
+	for _, k := range s.Setup.State().Platforms {
+		for _, a := range k.Asks {
+			if k.Name == kind {
+				keys[a.Key] = r.PostFormValue(kind + "." + a.Key)
+			}
+		}
+	}
+	s.keepTried(w, r, stepChannel, s.Setup.TryChannel(r.Context(), kind, keys), map[string]string{"kind": kind}, s.makeClaim)
+}
+
+// keepTried keeps what was tried, or says why it is not good.
+func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t Tried, typed map[string]string, then func(context.Context, *visitor) error) {
+	v := visitorOf(r)
+	var faults []string
+	good := !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return !f.OK })
+	var err error
+	if good {
+		faults, err = s.keep(r.Context(), v, t)
+	}
+	if err == nil && good && len(faults) == 0 && then != nil {
+		err = then(r.Context(), v)
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	for _, fault := range faults {
+		t.Found = append(t.Found, channels.Finding{Text: fault})
+	}
+	status := http.StatusOK
+	switch t.Kept = step; {
+	case !good || len(faults) > 0:
+		status, t.Kept = http.StatusUnprocessableEntity, ""
+	case step != stepChannel: // where the code is shown
+		t.Kept = setupSteps[slices.Index(setupSteps, step)+1]
+	}
+	if t.Kept != "" && !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return f.Warn }) {
+		s.lead(w, r, "/setup/"+t.Kept)
+		return
+	}
+	if isPart(r) {
+		s.write(w, r, status, "setup-found", t)
+		return
+	}
+	b := s.setupOf(r.Context(), step)
+	b.Tried, b.Typed = t, typed
+	s.pageAs(w, r, status, "setup", "Setup", "setup", b)
+}
+
+// keep has the settings say what was tried, with its credentials in the secret store. Faults: nothing was kept.
+func (s *Site) keep(ctx context.Context, v *visitor, t Tried) (faults []string, err error) {
+	set := maps.Clone(t.Set)
+	var names []string
+	for key, value := range t.Secrets {
+		parts := strings.Split(key, ".")
+		name := strings.Join(parts[len(parts)-2:], "_")
+		if err := s.Setup.Secret(ctx, name, value, v.actor()); err != nil {
+			return nil, err
+		}
+		names, set[key] = append(names, name), "secret:"+name
+	}
+	plan, err := s.Settings.PlanSettings(ctx, s.changesAt(v), set)
+	if err == nil {
+		err = s.makeChange(ctx, v, plan)
+	}
+	if refused, ok := errors.AsType[*core.StateError](err); ok {
+		faults, err = []string{refused.Sentence}, nil
+	} else if err == nil {
+		faults = plan.Faults
+	}
+	for _, name := range names {
+		if len(faults) > 0 {
+			err = errors.Join(err, s.Setup.Secret(ctx, name, "", v.actor()))
+		}
+	}
+	return faults, err
+}
+
+// claims has the code that was made last, which nothing else shows again.
+type claims struct {
+	mu   sync.Mutex
+	code string
+}
+
+func (c *claims) get() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.code
+}
+
+func (s *Site) makeClaim(ctx context.Context, v *visitor) error {
+	code, err := s.Setup.Claim(ctx, v.actor())
+	if err == nil {
+		s.claims.mu.Lock()
+		defer s.claims.mu.Unlock()
+		s.claims.code = code
+	}
+	return err
+}
+
+func (s *Site) newClaim(w http.ResponseWriter, r *http.Request) {
+	if err := s.makeClaim(r.Context(), visitorOf(r)); err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.lead(w, r, "/setup/channel")
+}
+
+// claimed streams that somebody has claimed the channel, once.
+func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	v, out := visitorOf(r), http.NewResponseController(w)
+	for {
+		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), stepChannel)
+		text := ": ping\n\n"
+		if b.Channel != nil && b.Channel.Claimed {
+			part, err := s.fragment("setup-claim-live", b)
+			if err != nil {
+				s.Log.ErrorContext(r.Context(), "a part of a page could not be made", "error", err)
+				return
+			}
+			text = "event: part\ndata: " + strings.ReplaceAll(part, "\n", "\ndata: ") + "\n\n"
+		}
+		_ = out.SetWriteDeadline(time.Now().Add(streamWait)) // not every writer has one
+		if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil || b.Channel == nil || b.Channel.Claimed {
+			return
+		}
+		select {
+		case <-change:
+		case <-time.After(claimPing):
+		case <-r.Context().Done():
+			return
+		}
+		if s.still(r.Context(), v) != nil {
+			return
+		}
+	}
+}
+
+// claimPing is how often a page that waits is told that it still does.
+const claimPing = 15 * time.Second
+
+func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	typed := strings.TrimSpace(r.PostFormValue("zone"))
+	zone, err := words.Zone(typed)
+	t := Tried{Set: map[string]string{"scheduler.timezone": zone}}
+	if err != nil {
+		t.Found = []channels.Finding{{Text: sentence(err.Error(), "")}}
+	}
+	if st := s.Setup.State(); err == nil && st.TimeZoneSet && st.TimeZone == zone {
+		s.lead(w, r, "/setup/first")
+		return
+	}
+	s.keepTried(w, r, stepZone, t, map[string]string{"zone": typed}, nil)
+}
