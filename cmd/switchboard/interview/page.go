@@ -27,7 +27,7 @@ type Server struct {
 func Servers() []Server {
 	list := make([]Server, len(modelServers))
 	for i, s := range modelServers {
-		list[i] = Server{s.name, s.title, s.keys, s.base}
+		list[i] = Server{s.name, strings.ToUpper(s.title[:1]) + s.title[1:], s.keys, s.base}
 	}
 	return list
 }

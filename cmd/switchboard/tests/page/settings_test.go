@@ -68,14 +68,19 @@ func TestSettingIsChangedAndUndone(t *testing.T) {
 		ada := s.signedIn(t, "ada")
 		ada.Await("no entry of the menu", `!document.querySelector("#side").innerText.includes("Settings")`)
 		ada.refused = "status of 403"
-		for _, path := range []string{"/settings", "/settings/changes", "/settings/router.workers", "/settings/waiting"} {
+		for _, path := range []string{"/settings", "/settings/changes", "/settings/router.workers", "/settings/waiting", "/setup/model", "/setup/channel", "/setup/live"} {
 			ada.opens(path)
 			ada.shows("That is for admins.")
 		}
 		ada.opens("/")
-		if status := pagetest.Evaluate[int](ada.Page, `(() => { const x = new XMLHttpRequest(); x.open("POST", "/settings", false);
-			x.setRequestHeader("Content-Type", "application/x-www-form-urlencoded"); x.send("key=router.workers&value=3"); return x.status })()`); status != 403 {
-			t.Errorf("a user's change is answered with %d", status)
+		for path, form := range map[string]string{
+			"/settings": "key=router.workers&value=3", "/settings/undo": "version=1", "/settings/confirm": "version=1", "/settings/save": "",
+			"/setup/zone": "zone=Rome", "/setup/claim": "", "/setup/model": "server=local", "/setup/channel": "kind=scripted",
+		} {
+			if status := pagetest.Evaluate[int](ada.Page, fmt.Sprintf(`(() => { const x = new XMLHttpRequest(); x.open("POST", %q, false);
+				x.setRequestHeader("Content-Type", "application/x-www-form-urlencoded"); x.send(%q); return x.status })()`, path, form)); status != 403 {
+				t.Errorf("a user's post to %s is answered with %d", path, status)
+			}
 		}
 		s.Counts("router.workers", "9")
 	})
