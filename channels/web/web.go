@@ -73,7 +73,7 @@ type Deps struct {
 	// Usable are the tools that a person may use on a channel.
 	Usable func(person, channel string) []string
 	// Verify holds the audit log to its seals, and says in words how far it proves itself, or where it was changed.
-	Verify func(ctx context.Context) (says string, good bool, err error)
+	Verify   func(ctx context.Context) (says string, good bool, err error)
 	Settings settings.Keeper
 	File     SettingsFile
 	Setup    Setup

@@ -170,3 +170,9 @@ func (b *browser) opens(path string) {
 	b.t.Helper()
 	b.Run(chromedp.Navigate("http://" + b.address + path))
 }
+
+// shows waits until the page is there whole, and has a text.
+func (b *browser) shows(text string) {
+	b.t.Helper()
+	b.Await(fmt.Sprintf("%q", text), fmt.Sprintf(`document.readyState === "complete" && document.querySelector("#main, main").innerText.includes(%q)`, text))
+}

@@ -11,12 +11,6 @@ import (
 	"switchboard/channels/platformtest/pagetest"
 )
 
-// shows waits until the page has a text.
-func (b *browser) shows(text string) {
-	b.t.Helper()
-	b.Await(fmt.Sprintf("%q on the page", text), fmt.Sprintf(`document.querySelector("#main").innerText.includes(%q)`, text))
-}
-
 // clicks presses what a selector finds, once it is there.
 func (b *browser) clicks(selector string) {
 	b.t.Helper()

@@ -9,12 +9,6 @@ import (
 	"switchboard/channels/platformtest/pagetest"
 )
 
-// shows waits until the page is there whole, and has a text.
-func (b *browser) shows(text string) {
-	b.t.Helper()
-	b.Await(fmt.Sprintf("%q", text), fmt.Sprintf(`document.readyState === "complete" && document.querySelector("#main, main").innerText.includes(%q)`, text))
-}
-
 // sets writes a value into the form of the setting that is open, and sends it.
 func (b *browser) sets(value string) {
 	b.t.Helper()
