@@ -11,6 +11,7 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/api"
+	"switchboard/internal/retry"
 	"switchboard/router/core"
 )
 
@@ -44,14 +45,51 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := &chatStream{stream: newStream(w), site: s, visitor: v, seen: seen, ctx: r.Context()}
-	err = s.Channel.Follow(r.Context(), api.Following{
-		Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true,
-		Good: func(ctx context.Context) error { return s.still(ctx, v) },
-	}, out)
-	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
+	still := func(ctx context.Context) error { return s.still(ctx, v) }
+	if s.own(v, session) {
+		err = s.Channel.Follow(r.Context(), api.Following{
+			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,
+		}, out)
+	} else {
+		err = s.followElsewhere(r.Context(), session, after, out, still)
+	}
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}
+}
+
+// followElsewhere follows a session of another channel, whose commits wake no reader of ours: what is new of it is read once something
+// happened anywhere.
+func (s *Site) followElsewhere(ctx context.Context, session string, after int64, out *chatStream, still func(context.Context) error) error {
+	return s.Channel.While(ctx, func(ctx context.Context) error {
+		happened, stop := s.Program.Activity.Follow()
+		defer stop()
+		for {
+			events, err := s.Chats.Events(ctx, session, after, window)
+			if err == nil && len(events) > 0 {
+				err = still(ctx)
+			}
+			if err == nil {
+				err = out.Write(func() error {
+					for _, e := range events {
+						if err := out.Put(e); err != nil {
+							return err
+						}
+						after = e.N
+					}
+					return nil
+				})
+			}
+			if err != nil || !retry.Sleep(ctx, nowEvery) {
+				return err
+			}
+			if len(events) < window {
+				if err := awaitActivity(ctx, out.stream, happened, still); err != nil {
+					return err
+				}
+			}
+		}
+	})
 }
 
 // A stream is one open page, which is sent pieces of HTML.

@@ -255,7 +255,7 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 			if !retry.Sleep(ctx, nowEvery) {
 				return nil
 			}
-			if err := s.awaitNow(ctx, v, out, happened); err != nil {
+			if err := awaitActivity(ctx, out, happened, func(ctx context.Context) error { return s.stillAdmin(ctx, v) }); err != nil {
 				return err
 			}
 		}
@@ -265,8 +265,8 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitNow waits until something happened, and says meanwhile that the stream lives.
-func (s *Site) awaitNow(ctx context.Context, v *visitor, out *stream, happened <-chan struct{}) error {
+// awaitActivity waits until something happened, and says meanwhile that the stream lives, for as long as its reader still may read it.
+func awaitActivity(ctx context.Context, out *stream, happened <-chan struct{}, still func(context.Context) error) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
@@ -277,7 +277,7 @@ func (s *Site) awaitNow(ctx context.Context, v *visitor, out *stream, happened <
 			return nil
 		case <-ping.C:
 		}
-		if err := s.stillAdmin(ctx, v); err != nil {
+		if err := still(ctx); err != nil {
 			return err
 		}
 		if err := out.Ping(); err != nil {
