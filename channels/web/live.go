@@ -53,6 +53,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	} else {
 		err = s.followElsewhere(r.Context(), session, after, out, still)
 	}
+	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}

@@ -90,7 +90,7 @@ func TestPlanTicksItself(t *testing.T) {
 		ada.Await("the second, too", `document.querySelector("#items .plan li:nth-child(2).done")`)
 		ada.reads("ran")
 		ada.Await("the plan is folded", `!document.querySelector("#items .plan").open`)
-		ada.Do(`document.querySelector("#items .plan summary").click()`)
+		ada.clicks(`#items .plan summary`)
 		ada.Await("the output", `document.querySelector("#items .plan li:nth-child(2) .output").click(), document.querySelector("#items .plan li:nth-child(2) pre").innerText.includes("second output")`)
 		ada.Run(chromedp.Reload())
 		ada.Await("the same after a reload", `document.querySelectorAll("#items .plan li.done").length === 3 && !document.querySelector("#items .plan").open`)
@@ -105,7 +105,7 @@ func TestChoiceIsAButton(t *testing.T) {
 		ada := s.signedIn(t, "ada")
 		ada.writes("choose something")
 		ada.reads("Which one?")
-		ada.Await("two buttons", `document.querySelectorAll("#items .choices button").length === 2`)
+		ada.Await("two buttons", `document.querySelectorAll("#items .choices button").length === 2 && `+settled)
 		ada.Do(`document.querySelectorAll("#items .choices button")[1].click()`)
 		ada.reads("heard: Coffee")
 		ada.Await("no buttons", `!document.querySelector("#items .choices")`)
@@ -123,7 +123,7 @@ func TestApprovalsOfBoth(t *testing.T) {
 		root.writes("run echo page >> runs.txt")
 		root.Await("the question", `document.querySelector("#items .approval.proposed pre").innerText.includes("echo page")`)
 		root.Shoot("approval")
-		root.Do(`document.querySelector("#items .approval button[value=once]").click()`)
+		root.clicks(`#items .approval button[value=once]`)
 		root.reads("ran: ")
 		root.Await("who allowed it", `document.querySelector("#items .approval.accepted").innerText.includes("Allowed by root")`)
 
@@ -135,7 +135,7 @@ func TestApprovalsOfBoth(t *testing.T) {
 		if n := pagetest.Evaluate[int](root.Page, `[...document.querySelectorAll("#items article")].filter((a) => a.innerText.includes("/approve")).length`); n != 0 {
 			t.Errorf("the question stands there %d times more", n)
 		}
-		root.Do(`document.querySelector("#items .approval.proposed button[value=once]").click()`)
+		root.clicks(`#items .approval.proposed button[value=once]`)
 		ada.reads("ran: ")
 
 		// A question of the page is answered on the platform, where root writes then.
@@ -159,7 +159,7 @@ func TestApprovalsOfBoth(t *testing.T) {
 		root.reads("heard: I am here")
 		s.Platform.Say("a1", "ada", "run echo chat >> runs.txt")
 		root.Await("root is asked", `document.querySelector("#items .approval.proposed pre").innerText.includes("echo chat")`)
-		root.Do(`document.querySelector("#items .approval.proposed button[value=once]").click()`)
+		root.clicks(`#items .approval.proposed button[value=once]`)
 		s.Await("it ran", programtest.Patience, func() bool {
 			sent := s.Platform.SentIn("a1")
 			return len(sent) > 0 && strings.Contains(sent[len(sent)-1].Text, "ran: ")

@@ -15,7 +15,7 @@ func TestChatOfAnotherChannel(t *testing.T) {
 		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
 		ada := s.signedIn(t, "ada")
 		ada.Await("the chat with its channel", `document.querySelector("#sessions .channel").innerText === "play"`)
-		ada.Do(`document.querySelector("#sessions a").click()`)
+		ada.clicks(`#sessions a`)
 		ada.reads("heard: from the phone")
 		s.Platform.Say("a1", "ada", "once more")
 		ada.reads("heard: once more")

@@ -147,7 +147,7 @@ func (s *site) signedIn(t *testing.T, person string) *browser {
 	})
 	b.Run(chromedp.Navigate(s.link(person)))
 	b.Await("the link's button", `!document.querySelector("#link").hidden`)
-	b.Do(`document.querySelector("#link button").click()`)
+	b.clicks(`#link button`)
 	b.Await("the page", `document.querySelector("#composer")`)
 	return b
 }
@@ -175,4 +175,14 @@ func (b *browser) opens(path string) {
 func (b *browser) shows(text string) {
 	b.t.Helper()
 	b.Await(fmt.Sprintf("%q", text), fmt.Sprintf(`document.readyState === "complete" && document.querySelector("#main, main").innerText.includes(%q)`, text))
+}
+
+// settled says that htmx knows all that stands there: a press in the moment before is the browser's own.
+const settled = `document.readyState === "complete" && !document.querySelector(".htmx-request, .htmx-settling, .htmx-swapping, .htmx-added")`
+
+// clicks presses what a selector finds, once it is there.
+func (b *browser) clicks(selector string) {
+	b.t.Helper()
+	b.Await(selector, fmt.Sprintf(`document.querySelector(%q) && %s`, selector, settled))
+	b.Do(fmt.Sprintf(`document.querySelector(%q).click()`, selector))
 }

@@ -24,7 +24,7 @@ func TestNow(t *testing.T) {
 		root.Await("the question", `document.querySelector("#now-approvals .approval.proposed pre").innerText.includes("echo hi there")`)
 		root.Await("the turn", `document.querySelector("#now-turns tbody").innerText.includes("ada")`)
 		root.Shoot("now-question")
-		root.Do(`document.querySelector("#now-approvals button[value=once]").click()`)
+		root.clicks(`#now-approvals button[value=once]`)
 		root.Await("no question", `document.querySelector("#now-approvals .none")`)
 		root.Await("nothing at work", `document.querySelector("#now-turns .none")`)
 
@@ -32,13 +32,13 @@ func TestNow(t *testing.T) {
 		s.Platform.Say("cbob", "bob", "are you there")
 		root.Await("the dead delivery", `document.querySelector("#now-deliveries tbody").innerText.includes("are you there")`)
 		root.Shoot("now-dead")
-		root.Do(`document.querySelector("#now-deliveries button[value=drop]").click()`)
+		root.clicks(`#now-deliveries button[value=drop]`)
 		root.Await("what was done", `document.querySelector("#toast").innerText.includes("is dropped now")`)
 		root.Await("no delivery", `document.querySelector("#now-deliveries .none")`)
 		if !root.Is("window.same") {
 			t.Error("the page was loaded again")
 		}
-		root.Do(`document.querySelector("#now form[action$=check] button").click()`)
+		root.clicks(`#now form[action$=check] button`)
 		root.Await("the findings", `document.querySelector("#findings details summary")`)
 		root.Shoot("now-findings")
 
@@ -48,7 +48,7 @@ func TestNow(t *testing.T) {
 		for _, text := range []string{"Heard", "ada (scripted:ada) in play:cada", "Plan 1: run it", "root allowed it once", "Review: ok", "Said", "Cost"} {
 			ada.Await(text, fmt.Sprintf(`document.querySelector(".timeline").innerText.includes(%q)`, text))
 		}
-		ada.Do(`document.querySelector(".timeline .output").click()`)
+		ada.clicks(`.timeline .output`)
 		ada.Await("what the step brought", `document.querySelector(".timeline pre.brought").innerText.includes("hi there")`)
 		ada.Shoot("why")
 		ada.refused = "status of 403"
@@ -77,9 +77,9 @@ func TestNowStops(t *testing.T) {
 		if !root.Is(`document.activeElement.id.startsWith("stop-")`) {
 			t.Error("the keyboard's place is lost")
 		}
-		root.Do(`document.querySelector("#now-turns button").click()`)
+		root.clicks(`#now-turns button`)
 		root.Await("the other turn", `document.querySelectorAll("#now-turns button").length === 1`)
-		root.Do(`document.querySelector("#now-turns button").click()`)
+		root.clicks(`#now-turns button`)
 		root.Await("nothing at work", `document.querySelector("#now-turns .none") && document.querySelector("#now-approvals .none")`)
 	})
 }

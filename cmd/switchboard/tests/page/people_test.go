@@ -11,13 +11,6 @@ import (
 	"switchboard/channels/platformtest/pagetest"
 )
 
-// clicks presses what a selector finds, once it is there.
-func (b *browser) clicks(selector string) {
-	b.t.Helper()
-	b.Await(selector, fmt.Sprintf(`document.querySelector(%q)`, selector))
-	b.Do(fmt.Sprintf(`document.querySelector(%q).click()`, selector))
-}
-
 // sends presses what a selector finds, and waits for the page that comes of it.
 func (b *browser) sends(selector string) {
 	b.t.Helper()

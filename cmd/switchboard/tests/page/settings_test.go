@@ -12,7 +12,7 @@ import (
 // sets writes a value into the form of the setting that is open, and sends it.
 func (b *browser) sets(value string) {
 	b.t.Helper()
-	b.Await("the field", `document.readyState === "complete" && document.querySelector("#value")`)
+	b.Await("the field", `document.querySelector("#value") && `+settled)
 	b.Do(fmt.Sprintf(`document.querySelector("#value").value = %q; document.querySelector("#setting form.line button").click()`, value))
 }
 
@@ -26,7 +26,7 @@ func TestSettingIsChangedAndUndone(t *testing.T) {
 		root.Shoot("settings")
 		root.Run(chromedp.SendKeys("#find-setting", "messages answered engine"))
 		root.Await("that setting alone", `document.querySelectorAll("#setting-rows tr").length === 1 && document.querySelector("#setting-rows").innerText.includes("router.workers")`)
-		root.Do(`document.querySelector("#setting-rows a").click()`)
+		root.clicks(`#setting-rows a`)
 		root.shows("one person holds at most a quarter")
 		root.refused = "status of 4"
 		root.sets("many")
@@ -41,7 +41,7 @@ func TestSettingIsChangedAndUndone(t *testing.T) {
 		root.opens("/settings/changes")
 		root.shows("router.workers is 7, in the file 64")
 		root.Shoot("settings-changes")
-		root.Do(`document.querySelector("tbody form button").click()`)
+		root.clicks(`tbody form button`)
 		root.shows("Takes back version 1.")
 		root.shows("Taken back by version 2.")
 		s.Counts("router.workers", "64")
@@ -112,7 +112,7 @@ func TestSettingThatShutsOutIsTakenBack(t *testing.T) {
 		root.opens("/settings/router.message_limit")
 		root.sets("32KB")
 		root.shows("Confirm it, or I take it back.")
-		root.Do(`document.querySelector("#waiting .button").click()`)
+		root.clicks(`#waiting .button`)
 		root.Await("nothing that waits", `!document.querySelector("#waiting [data-left]")`)
 		root.opens("/settings/changes")
 		root.shows("Confirmed.")

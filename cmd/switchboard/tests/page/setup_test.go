@@ -63,7 +63,7 @@ func TestSetupFromNothing(t *testing.T) {
 			})
 			b.Run(timeZone("Europe/Rome"), chromedp.Navigate(link))
 			b.Await("the link's button", `!document.querySelector("#link").hidden`)
-			b.Do(`document.querySelector("#link button").click()`)
+			b.clicks(`#link button`)
 
 			b.shows("Which language model should think?")
 			answer := func(key, name string) {
@@ -85,7 +85,7 @@ func TestSetupFromNothing(t *testing.T) {
 			b.shows("Which language model should think?")
 			answer(key, "")
 			b.shows("It is kept.") // with a remark: this model answers whatever it is asked
-			b.Do(`document.querySelector(".found a").click()`)
+			b.clicks(`.found a`)
 
 			b.shows("Where do you want to write to the bot?")
 			b.Do(`document.querySelector("[name=kind][value=scripted]").checked = true; document.querySelector("button.go").click()`)
@@ -98,7 +98,7 @@ func TestSetupFromNothing(t *testing.T) {
 			b.shows("I wait for it.")
 			platform.Say("c1", "eve", pagetest.Evaluate[string](b.Page, `document.querySelector(".secret-code").innerText`))
 			b.shows("You are an admin on Scripted.")
-			b.Do(`document.querySelector(".setup > footer a").click()`)
+			b.clicks(`.setup > footer a`)
 
 			b.shows("Which time zone are you in?")
 			b.Await("that of the browser", `document.querySelector("#zone").value === "Europe/Rome"`)
