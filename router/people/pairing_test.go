@@ -99,7 +99,7 @@ func TestStrangersAreDecidedOutsideOfAChat(t *testing.T) {
 		r.wishes("s9", "eve")
 		r.Platform.Say("s8", "mallory", "me too") // the channel takes no more wishes now
 		r.Until("both knock", func() bool { return len(strangers()) == 2 })
-		if got := strings.Join(strangers(), ", "); got != "scripted:mallory guest false, scripted:eve guest true" {
+		if got := strings.Join(strangers(), ", "); got != "scripted:mallory mallory false, scripted:eve eve true" {
 			t.Errorf("who knocks: %s", got)
 		}
 		eve := of("scripted:eve")
@@ -120,7 +120,7 @@ func TestStrangersAreDecidedOutsideOfAChat(t *testing.T) {
 		if err := r.Router.Change(t.Context(), of("scripted:mallory").Allow(""), by); err != nil {
 			t.Fatal(err)
 		}
-		if got := r.persons(); got != "Eve user scripted:eve; guest user scripted:mallory" || len(strangers()) > 0 {
+		if got := r.persons(); got != "Eve user scripted:eve; mallory user scripted:mallory" || len(strangers()) > 0 {
 			t.Errorf("people: %s, who knocks: %s", got, strangers())
 		}
 	})
