@@ -158,7 +158,10 @@ func (s *Site) Handler() http.Handler {
 		_ = out.SetReadDeadline(time.Now().Add(formWait)) // not every connection has one
 		_ = out.SetWriteDeadline(time.Now().Add(formWait))
 		if s.base != "" {
-			r.URL.Path = "/" + strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, s.base), "/")
+			below := func(path string) string { return "/" + strings.TrimPrefix(strings.TrimPrefix(path, s.base), "/") }
+			if r.URL.Path = below(r.URL.Path); r.URL.RawPath != "" { // keys of sessions hold a slash
+				r.URL.RawPath = below(r.URL.RawPath)
+			}
 		}
 		if strings.HasSuffix(r.URL.Path, "/live") { // a stream is sent as it comes
 			pages.ServeHTTP(w, r)
