@@ -254,8 +254,9 @@ if (composer) {
 	})
 	composer.addEventListener("htmx:afterRequest", (event) => {
 		if (event.target !== composer) return
-		if (!event.detail.successful) {
-			if (!event.detail.xhr?.status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
+		const status = event.detail.xhr?.status
+		if (!status || status >= 400) { // it leads elsewhere where it was taken
+			if (!status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
 			return
 		}
 		localStorage.removeItem(draft())

@@ -17,7 +17,7 @@ import (
 	"switchboard/cmd/switchboard/programtest"
 )
 
-const growsText = "# A title\n\nOne **two** three four five six seven eight nine ten.\n\n```go\nfunc main() { println(\"hi\") }\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" +
+const growsText = "# A title\n\nOne **two** three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty, and on to thirty, forty, fifty, sixty, seventy, eighty and ninety.\n\n```go\nfunc main() { println(\"hi\") }\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" +
 	"The end of it comes after a while, when all that is to be said was said."
 
 // teller answers as what was said asks for.
