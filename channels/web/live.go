@@ -45,7 +45,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := &chatStream{stream: newStream(w), site: s, visitor: v, seen: seen, ctx: r.Context()}
-	still := func(ctx context.Context) error { return s.still(ctx, v) }
+	still := s.once(func(ctx context.Context) error { return s.still(ctx, v) })
 	if s.own(v, session) {
 		err = s.Channel.Follow(r.Context(), api.Following{
 			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,

@@ -248,6 +248,7 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 		happened, stop := s.Program.Activity.Follow()
 		defer stop()
 		shown, faults := map[string]string{}, map[int64]string{}
+		still := s.once(func(ctx context.Context) error { return s.stillAdmin(ctx, v) })
 		for {
 			if err := s.refreshNow(ctx, v, out, shown, faults); err != nil {
 				return err
@@ -255,7 +256,7 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 			if !retry.Sleep(ctx, nowEvery) {
 				return nil
 			}
-			if err := awaitActivity(ctx, out, happened, func(ctx context.Context) error { return s.stillAdmin(ctx, v) }); err != nil {
+			if err := awaitActivity(ctx, out, happened, still); err != nil {
 				return err
 			}
 		}

@@ -74,6 +74,23 @@ func (s *Site) visit(r *http.Request) (*visitor, error) {
 	return &visitor{person, b, c.Value}, nil
 }
 
+// once asks again only when something happened since: a page that is open asks nothing of the database while nothing does. The
+// function is for one goroutine.
+func (s *Site) once(still func(context.Context) error) func(context.Context) error {
+	asked := int64(-1)
+	return func(ctx context.Context) error {
+		now := s.Program.Activity.Count()
+		if now == asked {
+			return nil
+		}
+		err := still(ctx)
+		if err == nil {
+			asked = now
+		}
+		return err
+	}
+}
+
 // still says why somebody may look no more; nil: they may.
 func (s *Site) still(ctx context.Context, v *visitor) error {
 	b, err := s.Browsers.Find(ctx, v.secret)
