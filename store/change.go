@@ -85,6 +85,8 @@ func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 		return tokens.Change(t, c)
 	case *routerbrowsers.Change:
 		return browsers.Change(t, c)
+	case *routersessions.Look:
+		return audit.Entry{Outcome: "done", Data: map[string]any{"person": c.Person}}, mayOrder(t, true, by)
 	case *routersettings.FileChange:
 		return audit.Entry{Outcome: "done", Data: map[string]any{"file": c.File, "diff": c.Diff}}, nil
 	}

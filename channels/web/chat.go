@@ -56,6 +56,7 @@ type chatBody struct {
 	State   *conversation
 	Growing channels.Growing
 	Ours    bool // it can be written in here
+	Looks   bool // an admin reads what somebody else said
 	Channel string
 	Modes   []choice
 	Models  []choice
@@ -86,7 +87,10 @@ func (s *Site) home(w http.ResponseWriter, r *http.Request) {
 func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 	v, key := visitorOf(r), r.PathValue("key")
 	info, err := s.mine(r.Context(), v, key)
-	if err != nil {
+	if errors.Is(err, errAsk) {
+		s.page(w, r, "chat", "Somebody else's chat", "look", info)
+		return
+	} else if err != nil {
 		s.fail(w, r, err)
 		return
 	}
@@ -101,6 +105,7 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
 		Modes: choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices(info.Model, s.Model(), s.Models()...),
 	}
 	body.Channel, _, _ = strings.Cut(key, ":")
+	body.Looks = info.Person != v.person.Name
 	seen.Last = max(seen.Last, info.LastEvent)
 	if from >= info.FirstEvent {
 		body.First = from + 1

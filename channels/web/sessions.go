@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"switchboard/router/core"
 	"switchboard/router/sessions"
@@ -42,6 +46,7 @@ func (s *Site) sessionPages() {
 	s.mux.HandleFunc("POST /c/{key}/model", s.signedIn(s.set(sessions.Model, "model")))
 	s.mux.HandleFunc("POST /c/{key}/pin", s.signedIn(s.pin))
 	s.mux.HandleFunc("POST /c/{key}/seen", s.signedIn(s.seen))
+	s.mux.HandleFunc("POST /c/{key}/read", s.forAdmins(s.look))
 	s.mux.HandleFunc("POST /c/{key}/delete", s.signedIn(s.delete))
 }
 
@@ -118,16 +123,70 @@ func (l *sessionList) mark(here string) {
 	}
 }
 
-// mine is a session that somebody may read: theirs. To others it is as one that is not there.
+// lookFor is how long an admin may read what somebody else said, once they said that they want to.
+const lookFor = time.Hour
+
+// looks are the sessions of others that admins read. The zero value has none.
+type looks struct {
+	mu    sync.Mutex
+	until map[look]time.Time
+}
+
+// A look is a session, and the browser in which it is read.
+type look struct {
+	browser int64
+	session string
+}
+
+// begin lets a browser read a session for a while.
+func (l *looks) begin(browser int64, session string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(l.until, func(_ look, until time.Time) bool { return now.After(until) })
+	if l.until == nil {
+		l.until = map[look]time.Time{}
+	}
+	l.until[look{browser, session}] = now.Add(lookFor)
+}
+
+func (l *looks) may(browser int64, session string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return time.Now().Before(l.until[look{browser, session}])
+}
+
+// errAsk says that an admin has to say first that they want to read what somebody else said.
+var errAsk = fmt.Errorf("somebody else's: %w", core.ErrNotFound)
+
+// look lets an admin read what somebody else said, which is noted in the audit log.
+func (s *Site) look(w http.ResponseWriter, r *http.Request) {
+	v, session := visitorOf(r), r.PathValue("key")
+	info, err := s.Chats.SessionInfo(r.Context(), session)
+	if err == nil {
+		err = s.Changer.Change(r.Context(), &sessions.Look{Session: info.Session, Person: info.Person}, v.actor())
+	}
+	if err != nil {
+		s.fail(w, r, err)
+		return
+	}
+	s.looks.begin(v.browser.ID, info.Session)
+	http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
+}
+
+// mine is a session that somebody may read: theirs, and to admins who said so that of others. To others it is as one that is not there.
 func (s *Site) mine(ctx context.Context, v *visitor, session string) (sessions.Info, error) {
 	info, err := s.Chats.SessionInfo(ctx, session)
 	if err != nil {
 		return info, err
 	}
-	if info.Person != v.person.Name {
-		return info, core.ErrNotFound
+	switch {
+	case info.Person == v.person.Name, v.admin() && s.looks.may(v.browser.ID, info.Session):
+		return info, nil
+	case v.admin():
+		return info, errAsk
 	}
-	return info, nil
+	return info, core.ErrNotFound
 }
 
 // own says that a session is one of somebody's on this channel.

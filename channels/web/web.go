@@ -96,6 +96,7 @@ type Site struct {
 	assets map[string]asset
 	menu   []entry
 	claims claims
+	looks  looks
 }
 
 // New makes the page. It does no I/O.

@@ -18,7 +18,7 @@ var done = map[string]string{
 
 	"browser.signin": "signed in %", "browser.signout": "signed out %",
 
-	"session.reset": "had me forget %", "session.mode": "changed the mode of %", "session.model": "changed the model of %",
+	"session.reset": "had me forget %", "session.read": "read what others said in %", "session.mode": "changed the mode of %", "session.model": "changed the model of %",
 	"session.language": "changed the language of %", "session.timezone": "changed the time zone of %",
 
 	"job.add": "made job %", "job.edit": "changed job %", "job.pause": "paused job %", "job.resume": "resumed job %", "job.remove": "removed job %",

@@ -22,6 +22,15 @@ type Info struct {
 	Deleted bool `json:"-"`
 }
 
+// A Look is an admin's reading of what somebody else said, which is nothing but noted.
+type Look struct {
+	Session string // its key
+	Person  string // whose it is
+}
+
+// Names implements core.Change.
+func (l *Look) Names() (action, target string) { return "session.read", "session " + l.Session }
+
 // Whose says of whom something is listed.
 type Whose struct {
 	People []string // empty: everybody whose role is user

@@ -1,6 +1,8 @@
 package page_test
 
 import (
+	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -29,5 +31,36 @@ func TestChatOfAnotherChannel(t *testing.T) {
 		bob.refused = "status of 404"
 		bob.opens("/c/play:a1")
 		bob.Await("a refusal", `document.body.innerText.includes("it is not yours")`)
+	})
+}
+
+// An admin reads what somebody else said after a press, which the audit log has, and writes nothing there; users do not.
+func TestAdminReadsAfterAPress(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		s.Platform.Say("a1", "ada", "a secret plan")
+		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
+		root := s.signedIn(t, "root")
+		root.opens("/c/play:a1")
+		root.shows("This chat is of ada")
+		if root.Is(`document.body.innerText.includes("a secret plan")`) {
+			t.Error("it is read before the press")
+		}
+		root.clicks(`#main form button`)
+		root.reads("heard: a secret plan")
+		root.Await("no line to write in", `!document.querySelector("#composer")`)
+		s.Platform.Say("a1", "ada", "goes on")
+		root.reads("heard: goes on")
+		root.opens("/audit")
+		root.shows("read what others said in")
+		v := &visit{site: s, t: t}
+		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("bob")))
+		v.is(http.StatusForbidden, "", "POST", "/c/play:a1/read", nil)
+		v.is(http.StatusNotFound, "", "GET", "/c/play:a1", nil)
+		boss := &visit{site: s, t: t}
+		boss.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
+		boss.is(http.StatusNotFound, "", "GET", "/c/play:a1/live?after=0", nil)
+		boss.is(http.StatusSeeOther, "", "POST", "/c/play:a1/read", nil)
+		boss.is(http.StatusNotFound, "", "POST", "/c/play:a1/messages", url.Values{"text": {"in her name"}})
 	})
 }
