@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -88,16 +89,16 @@ func Start(t *testing.T) Page {
 	if chromium.err != nil {
 		t.Fatal(chromium.err)
 	}
-	return page(t, chromium.ctx, chromedp.WithNewBrowserContext())
+	return open(t, chromium.ctx, chromedp.WithNewBrowserContext())
 }
 
 // Tab is another page of the same browser, which knows who is signed in.
 func (p Page) Tab() Page {
 	p.t.Helper()
-	return page(p.t, p.ctx)
+	return open(p.t, p.ctx)
 }
 
-func page(t *testing.T, browser context.Context, how ...chromedp.ContextOption) Page {
+func open(t *testing.T, browser context.Context, how ...chromedp.ContextOption) Page {
 	ctx, cancel := chromedp.NewContext(browser, how...)
 	t.Cleanup(cancel)
 	p := Page{t, ctx, &faults{}}
@@ -129,6 +130,8 @@ func (f *faults) hear(event any) {
 		if e.Entry.Level == log.EntryLevelError {
 			said = "console: " + e.Entry.Text + " " + e.Entry.URL
 		}
+	case *page.EventJavascriptDialogOpening:
+		said = "dialog: " + e.Message
 	default:
 		return
 	}
@@ -224,18 +227,26 @@ func (p Page) Shoot(name string) {
 	if dir == "" {
 		return
 	}
+	p.Looks(func(look string) {
+		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+"-"+look+".png"), data, 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+	})
+}
+
+// Looks has something done with the page as it looks by day, by night, and so on a telephone.
+func (p Page) Looks(do func(look string)) {
+	p.t.Helper()
 	for _, look := range []struct {
 		name, scheme string
 		width        int64
 	}{{"day", "light", 1200}, {"night", "dark", 1200}, {"phone", "light", 390}, {"phone-night", "dark", 390}} {
 		p.Run(chromedp.EmulateViewport(look.width, 844), scheme(look.scheme))
-		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+"-"+look.name+".png"), data, 0o600); err != nil {
-			p.t.Fatal(err)
-		}
+		do(look.name)
 	}
 	p.Run(chromedp.EmulateReset(), scheme(""))
 }
