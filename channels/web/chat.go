@@ -24,7 +24,7 @@ import (
 	"switchboard/router/turns"
 )
 
-// maxForm is what a message may have around its files, in bytes; filesMost is how many it may bring.
+// maxForm is what a form may have beside its files, in bytes; filesMost is how many it may bring.
 const (
 	maxForm   = 1 << 20
 	filesMost = 10
@@ -34,9 +34,9 @@ func (s *Site) chatPages() {
 	s.mux.HandleFunc("GET /c/{key}", s.signedIn(s.chat))
 	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.live))
 	s.mux.HandleFunc("GET /c/{key}/older", s.signedIn(s.older))
-	s.mux.HandleFunc("POST /chat", s.signedIn(s.begin))
-	s.mux.HandleFunc("POST /c/{key}/messages", s.signedIn(s.post))
-	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.signedIn(s.edit))
+	s.mux.HandleFunc("POST /chat", s.withFiles(s.begin))
+	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.post))
+	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.withFiles(s.edit))
 	s.mux.HandleFunc("POST /c/{key}/press", s.signedIn(s.press))
 	s.mux.HandleFunc("POST /c/{key}/retry", s.signedIn(s.retry))
 	s.mux.HandleFunc("GET /c/{key}/export", s.signedIn(s.export))
@@ -155,15 +155,8 @@ type posted struct {
 
 // form reads a message and keeps its files.
 func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
-	limit := int64(maxForm)
-	if most := s.Files.MaxSize(); most > 0 {
-		limit += filesMost * most
-	} else {
-		limit = 1 << 40
-	}
-	r.Body = http.MaxBytesReader(w, r.Body, limit)
-	if err := r.ParseMultipartForm(maxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
-		return nil, &core.StateError{Sentence: "The message did not come whole, or its files are too large. Send it again."}
+	if err := s.parse(w, r); err != nil {
+		return nil, &core.StateError{Sentence: "The message did not come whole, or it or its files are too large. Send it again."}
 	}
 	p := &posted{text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n")}
 	if r.MultipartForm == nil {
@@ -195,6 +188,33 @@ func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
 		p.attachments = append(p.attachments, channels.Attachment{Upload: kept.ID, Kind: kept.Kind, Name: kept.Name, Type: kept.Type, Size: kept.Size})
 	}
 	return p, nil
+}
+
+// parse reads a form. What stands beside its files is in memory, so that has maxForm bytes at most.
+func (s *Site) parse(w http.ResponseWriter, r *http.Request) error {
+	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "multipart/form-data" {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		return r.ParseForm()
+	}
+	limit := int64(1 << 40)
+	if most := s.Files.MaxSize(); most > 0 {
+		limit = maxForm + filesMost*most
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
+	if err := r.ParseMultipartForm(maxForm); err != nil {
+		return err
+	}
+	beside := 0
+	for _, values := range r.MultipartForm.Value {
+		for _, value := range values {
+			beside += len(value)
+		}
+	}
+	if beside > maxForm {
+		_ = r.MultipartForm.RemoveAll()
+		return &http.MaxBytesError{Limit: maxForm}
+	}
+	return nil
 }
 
 // event is one of somebody in a session of theirs. Key makes a repeated one harmless.

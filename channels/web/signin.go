@@ -105,8 +105,17 @@ func (s *Site) still(ctx context.Context, v *visitor) error {
 	return nil
 }
 
-// signedIn has a page shown to whoever is signed in; others are led to where they can.
+// signedIn has a page shown to whoever is signed in; others are led to where they can. A form has maxForm bytes at most, so that
+// reading it leaves no file behind.
 func (s *Site) signedIn(page http.HandlerFunc) http.HandlerFunc {
+	return s.withFiles(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		page(w, r)
+	})
+}
+
+// withFiles is signedIn for forms that may bring files, and bound what they read by themselves.
+func (s *Site) withFiles(page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := s.visit(r)
 		switch {
