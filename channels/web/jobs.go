@@ -285,7 +285,7 @@ func (s *Site) changeJob(w http.ResponseWriter, r *http.Request) {
 // changedJob makes a change, and answers with what there is then and what is to be said of it. Job is the one that was changed; nil: it is
 // a new one.
 func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler.Job, change *jobs.Change, err error) {
-	v, whole, all := visitorOf(r), r.FormValue("whole") != "", r.FormValue("all") != ""
+	v, whole, all := visitorOf(r), job != nil && r.FormValue("whole") != "", r.FormValue("all") != ""
 	if err == nil {
 		err = s.Changer.Change(r.Context(), change, v.actor())
 	}
