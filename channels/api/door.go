@@ -61,6 +61,8 @@ type Visits interface {
 	Address(r *http.Request) netip.Addr
 	// Failed counts a wrong secret, and says whether its address has to wait.
 	Failed(at netip.Addr) (waits bool)
+	// Waits says whether an address has to wait.
+	Waits(at netip.Addr) bool
 }
 
 // Address implements Visits.
@@ -68,6 +70,23 @@ func (g *guard) Address(r *http.Request) netip.Addr { return g.address(r) }
 
 // Failed implements Visits.
 func (g *guard) Failed(at netip.Addr) bool { return g.failed(at) > 0 }
+
+// Waits implements Visits.
+func (g *guard) Waits(at netip.Addr) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.failures[whose(at)]
+	return f != nil && f.n > failuresMost && time.Since(f.since) < failureWindow
+}
+
+// whose is the address under which wrong tokens are counted: whoever has one of IPv6 has all that begin so.
+func whose(at netip.Addr) netip.Addr {
+	if !at.Is6() {
+		return at
+	}
+	net, _ := at.WithZone("").Prefix(64) // it has so many bits
+	return net.Addr()
+}
 
 // calls says whether a path is one of the API's.
 func calls(path string) bool {
@@ -359,6 +378,7 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
+	at = whose(at)
 	f := g.failures[at]
 	if f == nil || now.Sub(f.since) >= failureWindow {
 		if len(g.failures) >= addressesMost {

@@ -99,7 +99,8 @@ func (s *Site) still(ctx context.Context, v *visitor) error {
 		return err
 	case err != nil:
 		return nil //nolint:nilerr // that the database cannot be asked ends nothing
-	case s.People.Named(b.Person) == nil:
+	}
+	if p := s.People.Named(b.Person); p == nil || !p.Away.IsZero() {
 		return browsers.ErrNotSignedIn
 	}
 	return nil
@@ -175,7 +176,7 @@ func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http
 		}
 		if wrong, ok := errors.AsType[errWrong](err); ok {
 			status := http.StatusUnauthorized
-			if s.Visits.Failed(s.Visits.Address(r)) {
+			if s.Visits.Failed(s.Visits.Address(r)) || wrong == "" {
 				status, wrong = http.StatusTooManyRequests, "That was wrong too often. Wait a minute, and try again."
 			}
 			s.write(w, r, status, "signin", signInForm{Wrong: string(wrong), Name: r.PostFormValue("name")})
@@ -204,7 +205,7 @@ func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http
 func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, secret string, lives time.Duration) {
 	c := &http.Cookie{
 		Name: cookie, Value: secret, Path: s.url("/"), MaxAge: int(lives.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || strings.HasPrefix(s.origin, "https://") && strings.HasSuffix(s.origin, "://"+r.Host),
+		Secure: r.TLS != nil || strings.HasPrefix(s.origin, "https://") && (r.Header.Get("Origin") == s.origin || strings.HasSuffix(s.origin, "://"+r.Host)),
 	}
 	if lives == 0 {
 		c.MaxAge = -1
@@ -218,6 +219,9 @@ func (s *Site) byLink(r *http.Request) (string, error) {
 }
 
 func (s *Site) byCode(r *http.Request) (string, error) {
+	if s.Visits.Waits(s.Visits.Address(r)) { // a code is short enough to be guessed by who may go on
+		return "", errWrong("")
+	}
 	name := strings.TrimSpace(r.PostFormValue("name"))
 	secret, _, err := s.Browsers.ByCode(r.Context(), name, r.PostFormValue("code"), r.UserAgent())
 	return secret, err

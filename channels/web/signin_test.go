@@ -1,0 +1,52 @@
+package web_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"switchboard/channels/web"
+	"switchboard/router/browsers"
+)
+
+// waiting is an address with too many wrong tries.
+type waiting struct{}
+
+func (waiting) Address(*http.Request) netip.Addr { return netip.Addr{} }
+func (waiting) Failed(netip.Addr) bool           { return true }
+func (waiting) Waits(netip.Addr) bool            { return true }
+
+// letsIn signs in whoever comes.
+type letsIn struct{ web.Browsers }
+
+func (letsIn) ByLink(context.Context, string, string) (string, *browsers.Browser, error) {
+	return "secret", &browsers.Browser{Person: "ada"}, nil
+}
+
+func (letsIn) ByCode(context.Context, string, string, string) (string, *browsers.Browser, error) {
+	return "secret", &browsers.Browser{Person: "ada"}, nil
+}
+
+// Who has guessed too often has no more codes tried, also none that is right; a link, which nobody guesses, is good as ever. The cookie
+// goes over https alone where the page was reached so, also where the proxy keeps the name to itself.
+func TestCodesAreNotTriedWhileAnAddressWaits(t *testing.T) {
+	t.Parallel()
+	handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: letsIn{}, People: household{}, Visits: waiting{}, PublicURL: "https://bot.example.org"}).Handler()
+	for path, want := range map[string]int{"/signin/code": http.StatusTooManyRequests, "/signin/link": http.StatusSeeOther} {
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8484"+path, strings.NewReader("name=ada&code=ABCD-EFGH&secret=x"))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Origin", "https://bot.example.org")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != want {
+			t.Errorf("%s: %d, want %d", path, w.Code, want)
+		}
+		if c := w.Result().Cookies(); want == http.StatusSeeOther && (len(c) != 1 || !c[0].Secure) {
+			t.Errorf("%s: %v", path, c)
+		}
+	}
+}
