@@ -1,7 +1,9 @@
 package web
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -51,7 +53,13 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,
 		}, out)
 	} else {
-		err = s.followElsewhere(r.Context(), session, after, out, still)
+		err = s.followElsewhere(r.Context(), session, after, out, func(ctx context.Context) error {
+			_, err := s.mine(ctx, v, session)
+			if err != nil && !errors.Is(err, core.ErrNotFound) {
+				err = nil // as in still
+			}
+			return cmp.Or(still(ctx), err) // the account may have become somebody else's
+		})
 	}
 	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	if err != nil {
