@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 
 	"switchboard/channels"
 	"switchboard/router/commands"
@@ -180,6 +181,15 @@ func (c *channel) told(s *jobs.Submission, own bool) *outbox.Reply {
 // Tell says something to a person in the direct chat that they used last, once by the key, and marks
 // missed runs as told in the same transaction. False: they have none in which they are served.
 func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...int64) (bool, error) {
+	return r.tell(ctx, person, key, text, false, missed...)
+}
+
+// TellElsewhere is Tell in a chat of a platform, where nobody reads by what they are to be told.
+func (r *Router) TellElsewhere(ctx context.Context, person, key, text string) (bool, error) {
+	return r.tell(ctx, person, key, text, true)
+}
+
+func (r *Router) tell(ctx context.Context, person, key, text string, elsewhere bool, missed ...int64) (bool, error) {
 	version := r.Settled.Counting()
 	chats, err := r.Store.PersonChats(ctx, person)
 	if err != nil {
@@ -188,6 +198,9 @@ func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...i
 	open := r.Messages.open(chats)
 	if len(open) == 0 && len(chats) > 0 {
 		err = r.Settled.StandsAt(ctx, version)
+	}
+	if elsewhere {
+		open = slices.DeleteFunc(open, func(c core.Chat) bool { return r.Connections.Connection(c.Channel).Reads() })
 	}
 	if err != nil || len(open) == 0 {
 		return false, err

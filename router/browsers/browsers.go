@@ -66,8 +66,8 @@ type Changer interface {
 type Service struct {
 	Store   Store
 	Changer Changer
-	// Tell says something to a person in the chat that they used last, once by the key. False: they have none.
-	Tell func(ctx context.Context, person, key, text string, missed ...int64) (bool, error)
+	// Tell says something to a person in the chat of a platform that they used last, once by the key. False: they have none.
+	Tell func(ctx context.Context, person, key, text string) (bool, error)
 	Mask *secrets.Masker // learns each secret
 	Log  *slog.Logger
 
@@ -134,7 +134,8 @@ func (s *Service) Of(ctx context.Context, secret string) (string, error) {
 	return person, err
 }
 
-// Ask sends a person a code, in the chat that they used last. Whoever asks learns nothing of whether there is one.
+// Ask sends a person a code, in the chat of a platform that they used last: on the page only who is signed in would read it, and a
+// program that may read alone would be more by it. Whoever asks learns nothing of whether there is one.
 func (s *Service) Ask(ctx context.Context, person *core.Person) {
 	now := time.Now()
 	s.mu.Lock()

@@ -140,12 +140,15 @@ func TestSigningIn(t *testing.T) {
 
 var codeShape = regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}`)
 
-// A code comes in the chat of whoever has one; nobody learns who has.
+// A code comes in the chat of a platform of whoever has one, also if they wrote on the page since; nobody learns who has.
 func TestSigningInByACode(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *site) {
 		s.Platform.Say("a1", "ada", "hello")
 		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
+		there := &visit{site: s, t: t}
+		there.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
+		there.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"hello"}})
 		v := &visit{site: s, t: t}
 		_, known := v.asks("POST", "/signin/ask", url.Values{"name": {"ada"}})
 		_, unknown := v.asks("POST", "/signin/ask", url.Values{"name": {"eve"}})
