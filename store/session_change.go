@@ -23,7 +23,7 @@ const (
 	setTitle   = `UPDATE conversations SET title = ? WHERE id = (SELECT conversation_id FROM sessions WHERE id = ?)`
 )
 
-// changeSession sets something of a session. ErrNotFound: nobody spoke there yet.
+// changeSession sets something of a session. ErrNotFound: nobody spoke there yet, and it is not to begin so.
 func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err error) {
 	if c.Conversation.ID == "" && c.Of == routersessions.TimeZone && c.Person != "" {
 		err = jobs.SetZone(t, c)
@@ -33,6 +33,15 @@ func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err
 	column, known := sessionColumns[c.Of]
 	if !known {
 		return a, fmt.Errorf("a session has no %q of its own", c.Of)
+	}
+	if c.Begins != "" {
+		conversation, key, err := sessions.Arrived(t, c.Conversation)
+		if err == nil {
+			_, err = sessions.FindOrOwn(t, conversation, key, database.Clean(c.Begins))
+		}
+		if err != nil {
+			return a, err
+		}
 	}
 	place, found, err := sessions.FindPlace(t, sessions.CleanConversation(c.Conversation))
 	if err == nil && found {

@@ -219,12 +219,17 @@ func (s *Site) parse(w http.ResponseWriter, r *http.Request) error {
 
 // event is one of somebody in a session of theirs. Key makes a repeated one harmless.
 func (s *Site) event(v *visitor, session string, kind channels.EventKind, key string) channels.Event {
-	conv := core.OfSession(session)
-	conv.Kind, conv.Place = channels.Direct, string(conv.ID)
 	return channels.Event{
-		Kind: kind, Key: channels.EventKey(session + ":" + key), Conversation: conv, At: time.Now().UTC(),
+		Kind: kind, Key: channels.EventKey(session + ":" + key), Conversation: conversationOf(session), At: time.Now().UTC(),
 		Sender: channels.Sender{ID: v.person.Name, Label: v.person.Name, Person: v.person.Name, Browser: true},
 	}
+}
+
+// conversationOf is the conversation of a session of ours.
+func conversationOf(session string) channels.Conversation {
+	conv := core.OfSession(session)
+	conv.Kind, conv.Place = channels.Direct, string(conv.ID)
+	return conv
 }
 
 // accept hands an event in. *core.StateError says why it was not taken.
@@ -248,17 +253,27 @@ func refused(got channels.Receipt) error {
 func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 	v := visitorOf(r)
 	session := s.Channel.Name() + ":" + v.person.Name + "/" + strings.ToLower(rand.Text()[:10])
-	if err := s.say(w, r, session); err != nil {
+	p, err := s.form(w, r)
+	if err == nil {
+		err = p.checked()
+	}
+	own := map[sessions.Setting]string{sessions.Mode: r.PostFormValue("mode"), sessions.Model: r.PostFormValue("model")}
+	for of, to := range own {
+		if err == nil {
+			err = s.settable(of, to)
+		}
+	}
+	for of, to := range own { // before the message, which is worked on at once
+		if err == nil && to != "" {
+			err = s.Changer.Change(r.Context(), &sessions.Change{Conversation: conversationOf(session), Of: of, To: to, Begins: v.person.Name}, v.actor())
+		}
+	}
+	if err == nil {
+		err = s.say(r, session, p)
+	}
+	if err != nil {
 		s.fail(w, r, err)
 		return
-	}
-	for of, field := range map[sessions.Setting]string{sessions.Mode: "mode", sessions.Model: "model"} {
-		if to := r.PostFormValue(field); to != "" {
-			if err := s.Changer.Change(r.Context(), &sessions.Change{Conversation: core.OfSession(session), Of: of, To: to}, v.actor()); err != nil {
-				s.fail(w, r, err)
-				return
-			}
-		}
 	}
 	s.lead(w, r, "/c/"+url.PathEscape(session))
 }
@@ -267,8 +282,15 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 func (s *Site) post(w http.ResponseWriter, r *http.Request) {
 	session := r.PathValue("key")
 	_, err := s.mine(r.Context(), visitorOf(r), session)
+	var p *posted
 	if err == nil {
-		err = s.say(w, r, session)
+		p, err = s.form(w, r)
+	}
+	if err == nil {
+		err = p.checked()
+	}
+	if err == nil {
+		err = s.say(r, session, p)
 	}
 	s.done(w, r, session, err)
 }
@@ -289,15 +311,16 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err 
 	}
 }
 
-// say hands in what a form says.
-func (s *Site) say(w http.ResponseWriter, r *http.Request, session string) error {
-	p, err := s.form(w, r)
-	if err != nil {
-		return err
-	}
+// checked says why there is nothing to hand in; nil: there is something.
+func (p *posted) checked() error {
 	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
 		return &core.StateError{Sentence: "Write something first."}
 	}
+	return nil
+}
+
+// say hands in what a form says.
+func (s *Site) say(r *http.Request, session string, p *posted) error {
 	id, v := rand.Text(), visitorOf(r)
 	if !s.own(v, session) {
 		got, err := s.Writer.WriteIn(r.Context(), v.person.Name, session, keyOf(r, id), p.text, p.attachments)
@@ -308,7 +331,7 @@ func (s *Site) say(w http.ResponseWriter, r *http.Request, session string) error
 	}
 	event := s.event(v, session, channels.EventMessage, keyOf(r, id))
 	event.Message = channels.Message{ID: channels.MessageID(id), Text: p.text, Attachments: p.attachments}
-	_, err = s.accept(r.Context(), event)
+	_, err := s.accept(r.Context(), event)
 	return err
 }
 

@@ -213,14 +213,22 @@ func (s *Site) set(of sessions.Setting, field string) http.HandlerFunc {
 		case err != nil:
 		case of == sessions.Title && len([]rune(to)) > 60:
 			err = &core.StateError{Sentence: "A name has 60 characters at most."}
-		case of == sessions.Mode && to != "" && to != sessions.ModeAsk && to != sessions.ModeAct,
-			of == sessions.Model && to != "" && !slices.Contains(s.Models(), to):
-			err = core.ErrNotFound
 		default:
+			if err = s.settable(of, to); err != nil {
+				break
+			}
 			err = s.Changer.Change(r.Context(), &sessions.Change{Conversation: core.OfSession(session), Of: of, To: to}, v.actor())
 		}
 		s.changedList(w, r, session, err)
 	}
+}
+
+// settable says why a session cannot have that of its own; nil: it can.
+func (s *Site) settable(of sessions.Setting, to string) error {
+	if of == sessions.Mode && to != "" && to != sessions.ModeAsk && to != sessions.ModeAct || of == sessions.Model && to != "" && !slices.Contains(s.Models(), to) {
+		return core.ErrNotFound
+	}
+	return nil
 }
 
 // changedList answers what changed the list with the list.

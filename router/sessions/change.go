@@ -15,6 +15,8 @@ type Change struct {
 	// Person, with SessionTimeZone, is whose jobs move to it of which nobody said the zone; it is theirs then everywhere.
 	// Empty: it is the session's alone.
 	Person string
+	// Begins is whose session it becomes, where nobody spoke in the conversation yet. Empty: it has to be there.
+	Begins string
 	Aside  bool    // the session's own stays as it is: others talk there
 	Moved  []int64 // filled in: the jobs that moved
 }

@@ -1,0 +1,26 @@
+package page_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"testing"
+)
+
+// What a new chat is to have of its own counts for its first message; what there is not begins none.
+func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		v := &visit{site: s, t: t}
+		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
+		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"all"}})
+		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "model": {"none"}})
+		v.is(http.StatusConflict, "Write something", "POST", "/chat", url.Values{"mode": {"ask"}})
+		v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"ask"}})
+		got := s.rows(`SELECT s.mode, s.person, CASE WHEN a.created_at < m.created_at THEN 'before' ELSE 'after' END FROM sessions s
+			JOIN messages m ON m.session_id = s.id AND m.direction = 'in' JOIN audit a ON a.session_id = s.id AND a.action = 'session.mode'`)
+		if len(got) != 1 || !slices.Equal(got[0], []string{"ask", "ada", "before"}) {
+			t.Errorf("got %q", got)
+		}
+	})
+}
