@@ -239,6 +239,10 @@ func (s *Site) byToken(r *http.Request) (string, error) {
 	case !slices.Contains(token.Scopes, tokens.ScopeMessages) || !slices.Contains(token.Scopes, tokens.ScopeRead):
 		return "", errWrong("That token needs the scopes messages and read.")
 	}
+	// A browser may all that its person may, and decides also what the API keeps from tokens.
+	if p := s.People.Named(token.People[0]); p != nil && p.Role == core.RoleAdmin && !slices.Contains(token.Scopes, tokens.ScopeAdmin) {
+		return "", errWrong("That token needs the scope admin too, as it is an admin's.")
+	}
 	secret, _, err := s.Browsers.ByToken(r.Context(), token.People[0], token.Name, r.UserAgent())
 	return secret, err
 }

@@ -178,11 +178,13 @@ func TestSigningInByACode(t *testing.T) {
 // A token of one person signs that person in.
 func TestSigningInByAToken(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "sqlite", programtest.Token("mine", []string{"messages", "read"}, "ada")+programtest.Token("both", []string{"messages", "read"}, "ada", "bob")+programtest.Token("less", []string{"messages"}, "ada"))
-	for token, says := range map[string]string{"both": "not of one person", "less": "needs the scopes", "other": "not valid"} {
+	s := newSite(t, "sqlite", programtest.Token("mine", []string{"messages", "read"}, "ada")+programtest.Token("both", []string{"messages", "read"}, "ada", "bob")+programtest.Token("less", []string{"messages"}, "ada")+
+		programtest.Token("below", []string{"messages", "read"}, "root")+programtest.Token("all", []string{"messages", "read", "admin"}, "root"))
+	for token, says := range map[string]string{"both": "not of one person", "less": "needs the scopes", "below": "needs the scope admin", "other": "not valid"} {
 		(&visit{site: s, t: t}).is(http.StatusUnauthorized, says, "POST", "/signin/token", url.Values{"token": {token}})
 	}
 	v := &visit{site: s, t: t}
 	v.is(http.StatusSeeOther, "", "POST", "/signin/token", url.Values{"token": {"mine"}})
 	v.is(http.StatusOK, ">ada<", "GET", "/", nil)
+	(&visit{site: s, t: t}).is(http.StatusSeeOther, "", "POST", "/signin/token", url.Values{"token": {"all"}})
 }
