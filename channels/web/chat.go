@@ -32,7 +32,7 @@ const (
 
 func (s *Site) chatPages() {
 	s.mux.HandleFunc("GET /c/{key}", s.signedIn(s.chat))
-	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.live))
+	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.streaming(s.live)))
 	s.mux.HandleFunc("GET /c/{key}/older", s.signedIn(s.older))
 	s.mux.HandleFunc("POST /chat", s.withFiles(s.begin))
 	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.post))
@@ -155,6 +155,11 @@ type posted struct {
 
 // form reads a message and keeps its files.
 func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
+	end, ok := s.forms.begin(visitorOf(r).person.Name, formsMost)
+	if !ok {
+		return nil, &core.StateError{Sentence: "Other messages of yours are on their way still. Send it again in a moment."}
+	}
+	defer end()
 	if err := s.parse(w, r); err != nil {
 		return nil, &core.StateError{Sentence: "The message did not come whole, or it or its files are too large. Send it again."}
 	}

@@ -10,7 +10,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	"switchboard/agent/tools"
 	"switchboard/channels/api"
@@ -103,3 +105,41 @@ func TestNewJobLeadsToTheList(t *testing.T) {
 		t.Errorf("%d, %q", w.Code, at)
 	}
 }
+
+// Somebody may have so many streams open and no more; others have theirs.
+func TestStreamsOfOnePersonAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: signedInAs{}, People: household{}, Setup: claimsNothing{}}).Handler()
+		var running sync.WaitGroup
+		statuses := make(chan int, 200)
+		for range 101 {
+			running.Go(func() {
+				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/setup/live", nil)
+				r.AddCookie(&http.Cookie{Name: "switchboard", Value: "root"})
+				w := httptest.NewRecorder()
+				handler.ServeHTTP(w, r)
+				statuses <- w.Code
+			})
+		}
+		synctest.Wait()
+		if n := len(statuses); n != 1 || <-statuses != http.StatusTooManyRequests {
+			t.Errorf("%d are over", n)
+		}
+		cancel()
+		running.Wait()
+		if n := len(statuses); n != 100 {
+			t.Errorf("%d had one", n)
+		}
+	})
+}
+
+// claimsNothing waits for somebody to claim a channel.
+type claimsNothing struct{ web.Setup }
+
+func (claimsNothing) State() web.SetupState {
+	return web.SetupState{Channels: []web.SetupChannel{{Name: "play"}}}
+}
+
+func (claimsNothing) PeopleChange() <-chan struct{} { return nil }

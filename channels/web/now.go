@@ -52,7 +52,7 @@ type Program struct {
 func (s *Site) nowPages() {
 	s.menu = append(s.menu, entry{Name: "now", Path: "/now", Label: "Now", Admin: true})
 	s.mux.HandleFunc("GET /now", s.forAdmins(s.now))
-	s.mux.HandleFunc("GET /now/live", s.forAdmins(s.nowLive))
+	s.mux.HandleFunc("GET /now/live", s.forAdmins(s.streaming(s.nowLive)))
 	s.mux.HandleFunc("POST /now/check", s.forAdmins(s.check))
 	s.mux.HandleFunc("POST /deliveries/{delivery}", s.forAdmins(s.changeDelivery))
 }

@@ -86,7 +86,7 @@ func (s *Site) setupPages() {
 	}
 	s.mux.HandleFunc("GET /setup", s.signedIn(s.setup))
 	s.mux.HandleFunc("GET /setup/{step}", s.forAdmins(s.setupStep))
-	s.mux.HandleFunc("GET /setup/live", s.forAdmins(s.claimed))
+	s.mux.HandleFunc("GET /setup/live", s.forAdmins(s.streaming(s.claimed)))
 	s.mux.HandleFunc("POST /setup/model", s.forAdmins(s.setUpModel))
 	s.mux.HandleFunc("POST /setup/channel", s.forAdmins(s.setUpChannel))
 	s.mux.HandleFunc("POST /setup/claim", s.forAdmins(s.newClaim))

@@ -97,6 +97,8 @@ type Site struct {
 	menu   []entry
 	claims claims
 	looks  looks
+
+	streams, forms busy
 }
 
 // New makes the page. It does no I/O.
