@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"mime"
@@ -257,8 +259,10 @@ func refused(got channels.Receipt) error {
 // begin takes the first message of a new session.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 	v := visitorOf(r)
-	session := s.Channel.Name() + ":" + v.person.Name + "/" + strings.ToLower(rand.Text()[:10])
 	p, err := s.form(w, r)
+	// Who sends the form again, as its answer did not come, is led to the chat that there is.
+	name := sha256.Sum256([]byte(v.person.Name + "\x00" + keyOf(r, rand.Text())))
+	session := s.Channel.Name() + ":" + v.person.Name + "/" + hex.EncodeToString(name[:8])
 	if err == nil {
 		err = p.checked()
 	}

@@ -16,7 +16,11 @@ func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"all"}})
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "model": {"none"}})
 		v.is(http.StatusConflict, "Write something", "POST", "/chat", url.Values{"mode": {"ask"}})
-		v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"ask"}})
+		began := v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"ask"}, "key": {"k"}})
+		again := v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"hello"}, "key": {"k"}})
+		if at := began.Header.Get("Location"); again.Header.Get("Location") != at {
+			t.Errorf("sent again it began %s beside %s", again.Header.Get("Location"), at)
+		}
 		got := s.rows(`SELECT s.mode, s.person, CASE WHEN a.created_at < m.created_at THEN 'before' ELSE 'after' END FROM sessions s
 			JOIN messages m ON m.session_id = s.id AND m.direction = 'in' JOIN audit a ON a.session_id = s.id AND a.action = 'session.mode'`)
 		if len(got) != 1 || !slices.Equal(got[0], []string{"ask", "ada", "before"}) {
