@@ -310,7 +310,7 @@ func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 			return
 		}
-		if s.still(r.Context(), v) != nil {
+		if s.stillAdmin(r.Context(), v) != nil {
 			return
 		}
 	}

@@ -175,8 +175,9 @@ func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http
 			err = errWrong("That link or code is not good any more. Each is good once, for ten minutes.")
 		}
 		if wrong, ok := errors.AsType[errWrong](err); ok {
-			status := http.StatusUnauthorized
-			if s.Visits.Failed(s.Visits.Address(r)) || wrong == "" {
+			status, from := http.StatusUnauthorized, s.Visits.Address(r)
+			s.Log.InfoContext(r.Context(), "a browser was not signed in", "path", r.URL.Path, "address", from.String())
+			if s.Visits.Failed(from) || wrong == "" {
 				status, wrong = http.StatusTooManyRequests, "That was wrong too often. Wait a minute, and try again."
 			}
 			s.write(w, r, status, "signin", signInForm{Wrong: string(wrong), Name: r.PostFormValue("name")})
