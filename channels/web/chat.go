@@ -410,16 +410,12 @@ func (s *Site) retry(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 	v := visitorOf(r)
-	id, _ := strconv.ParseInt(r.PathValue("turn"), 10, 64)
-	t, err := s.Turns.Turn(r.Context(), id, false)
-	if err == nil && t.Person != v.person.Name && !v.admin() {
-		err = core.ErrNotFound
-	}
+	t, err := s.turn(r)
 	if err != nil {
 		s.fail(w, r, err)
 		return
 	}
-	s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), id, v.actor()))
+	s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), t.ID, v.actor()))
 }
 
 // decide decides an approval, as whoever looks.
@@ -447,7 +443,7 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request) {
 	v := visitorOf(r)
 	id, _ := strconv.ParseInt(r.PathValue("file"), 10, 64)
 	f, err := s.Files.Found(r.Context(), id)
-	if err == nil && f.Uploader != Kind+":"+v.person.Name {
+	if err == nil && (f.Session != "" || f.Uploader != Kind+":"+v.person.Name) { // who was called so before may have brought it
 		_, err = s.mine(r.Context(), v, f.Session)
 	}
 	if err == nil {

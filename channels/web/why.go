@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"switchboard/router/core"
@@ -21,6 +22,9 @@ func (s *Site) turn(r *http.Request) (*turns.Turn, error) {
 	t, err := s.Turns.Turn(r.Context(), id, false)
 	if err == nil && t.Person != v.person.Name && !v.admin() {
 		return nil, core.ErrNotFound
+	}
+	if err == nil && !v.admin() && strings.HasPrefix(t.Session, Kind+":") { // it may be of who was called so before
+		_, err = s.mine(r.Context(), v, t.Session)
 	}
 	return t, err
 }

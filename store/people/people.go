@@ -40,6 +40,8 @@ const (
 		WHERE owner = ? AND owner <> '' AND state IN ('active', 'paused', 'disabled')`
 	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
+	// leaveSessions has sessions be those of a name that nobody can have: they stay taken, and whoever writes in a chat has it again.
+	leaveSessions = "UPDATE sessions SET person = person || '\u200b (before)' WHERE person = ? AND person <> ''"
 
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
@@ -135,7 +137,7 @@ func RemovePerson(t *database.Tx, name string, also ...string) error {
 
 // forgetNamesake has somebody who is new have nothing of whoever was called so before.
 func forgetNamesake(t *database.Tx, name string) error {
-	_, err := t.Each([]string{deleteTold, forgetJobs}, []any{name})
+	_, err := t.Each([]string{deleteTold, forgetJobs, leaveSessions}, []any{name})
 	return err
 }
 

@@ -1,8 +1,10 @@
 package page_test
 
 import (
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"testing"
 )
@@ -26,5 +28,33 @@ func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 		if len(got) != 1 || !slices.Equal(got[0], []string{"ask", "ada", "before"}) {
 			t.Errorf("got %q", got)
 		}
+	})
+}
+
+// Who is new has nothing of whoever was called so before.
+func TestNamesakesSeeNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		root := &visit{site: s, t: t}
+		root.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
+		add := func() *visit {
+			root.is(http.StatusSeeOther, "", "POST", "/people/add", url.Values{"name": {"ann"}, "role": {"user"}})
+			v := &visit{site: s, t: t}
+			v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ann")))
+			return v
+		}
+		first := add()
+		at := first.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"my diary"}}).Header.Get("Location")
+		first.is(http.StatusOK, "my diary", "GET", "/sessions", nil)
+		turn := "/turns/" + s.rows(`SELECT max(id) FROM turns WHERE person = 'ann'`)[0][0]
+		first.is(http.StatusOK, "my diary", "GET", turn, nil)
+		_, page := root.asks("GET", "/people/ann/remove", nil)
+		since := regexp.MustCompile(`name="since" value="([^"]*)"`).FindStringSubmatch(page)
+		root.is(http.StatusSeeOther, "", "POST", "/people/remove", url.Values{"name": {"ann"}, "since": {html.UnescapeString(since[1])}})
+		first.is(http.StatusSeeOther, "", "GET", "/sessions", nil)
+		second := add()
+		second.is(http.StatusOK, "Your chats will be here", "GET", "/sessions", nil)
+		second.is(http.StatusNotFound, "", "GET", at, nil)
+		second.is(http.StatusNotFound, "", "GET", turn, nil)
 	})
 }
