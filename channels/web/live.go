@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"switchboard/channels"
 	"switchboard/channels/api"
 	"switchboard/internal/retry"
+	"switchboard/router/browsers"
 	"switchboard/router/core"
 )
 
@@ -53,18 +53,28 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,
 		}, out)
 	} else {
-		err = s.followElsewhere(r.Context(), session, after, out, func(ctx context.Context) error {
-			_, err := s.mine(ctx, v, session)
-			if err != nil && !errors.Is(err, core.ErrNotFound) {
-				err = nil // as in still
-			}
-			return cmp.Or(still(ctx), err) // the account may have become somebody else's
-		})
+		err = s.followElsewhere(r.Context(), session, after, out, s.once(func(ctx context.Context) error { return s.stillMine(ctx, v, session) }))
 	}
 	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}
+}
+
+// stillMine says why somebody may read a session no more; nil: they may. The account there may have become somebody else's, and an
+// admin who reads what others said a user.
+func (s *Site) stillMine(ctx context.Context, v *visitor, session string) error {
+	if err := s.still(ctx, v); err != nil {
+		return err
+	}
+	now := *v
+	if now.person = s.People.Named(v.person.Name); now.person == nil {
+		return browsers.ErrNotSignedIn
+	}
+	if _, err := s.mine(ctx, &now, session); errors.Is(err, core.ErrNotFound) {
+		return err
+	}
+	return nil // that the database cannot be asked ends nothing
 }
 
 // followElsewhere follows a session of another channel, whose commits wake no reader of ours: what is new of it is read once something
