@@ -21,8 +21,6 @@ const cookie = "switchboard"
 type Browsers interface {
 	// Find is the browser with a secret. browsers.ErrNotSignedIn.
 	Find(ctx context.Context, secret string) (*browsers.Browser, error)
-	// Of is the person whom a link signs in; ErrNotSignedIn: it is good for nothing.
-	Of(ctx context.Context, secret string) (string, error)
 	// ByLink, ByCode and ByToken sign a browser in and return its secret. ErrNotSignedIn.
 	ByLink(ctx context.Context, secret, about string) (string, *browsers.Browser, error)
 	ByCode(ctx context.Context, person, code, about string) (string, *browsers.Browser, error)

@@ -125,15 +125,6 @@ func (s *Service) Link(ctx context.Context, person string) (secret string, err e
 	return secret, s.Store.ProposeSignIn(ctx, person, Hash(secret), time.Now().Add(LinkLives))
 }
 
-// Of is the person whom a link signs in. ErrNotSignedIn: it is good for nothing.
-func (s *Service) Of(ctx context.Context, secret string) (string, error) {
-	person, err := s.Store.SignInOf(ctx, Hash(secret))
-	if errors.Is(err, core.ErrNotFound) {
-		err = ErrNotSignedIn
-	}
-	return person, err
-}
-
 // Ask sends a person a code, in the chat of a platform that they used last: on the page only who is signed in would read it, and a
 // program that may read alone would be more by it. Whoever asks learns nothing of whether there is one.
 func (s *Service) Ask(ctx context.Context, person *core.Person) {
