@@ -90,7 +90,7 @@ func (c *webCrash) write(ctx context.Context, session string, posted chan struct
 			case ctx.Err() != nil:
 				c.t.Errorf("%s: message %d was not taken: %d %s %v", session, i, status, answer, err)
 				return
-			case err != nil || status == http.StatusServiceUnavailable:
+			case err != nil || status == http.StatusServiceUnavailable || status == http.StatusTooManyRequests: // all come back at once
 				time.Sleep(20 * time.Millisecond)
 			case status != http.StatusAccepted:
 				c.t.Errorf("%s: message %d: %d %s", session, i, status, answer)
