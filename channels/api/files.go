@@ -214,7 +214,7 @@ func Deliver(w http.ResponseWriter, r *http.Request, from Files, f *files.Found,
 		return err
 	}
 	h, how := w.Header(), "attachment"
-	if showable(f.Type) && f.State == files.AttachmentClean {
+	if Showable(f.Type) && f.State == files.AttachmentClean {
 		how = "inline"
 	}
 	h.Set("Content-Type", cmp.Or(f.Type, "application/octet-stream"))
@@ -234,8 +234,8 @@ func Deliver(w http.ResponseWriter, r *http.Request, from Files, f *files.Found,
 	return nil
 }
 
-// showable says whether a browser may show a file of that type in its place: it is a picture made of dots, sound or film.
-func showable(mediaType string) bool {
+// Showable says whether a browser may show a file of that type in its place: it is a picture made of dots, sound or film.
+func Showable(mediaType string) bool {
 	family, kind, _ := strings.Cut(mediaType, "/")
 	return family == "image" && !strings.HasPrefix(kind, "svg") || family == "audio" || family == "video"
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"sync"
+	"time"
 )
 
 const (
@@ -48,5 +49,6 @@ func (s *Site) streaming(page http.HandlerFunc) http.HandlerFunc {
 		}
 		defer end()
 		page(w, r)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	}
 }

@@ -56,7 +56,6 @@ type chatBody struct {
 	Items   []item
 	First   int64 // event before which there are older ones; 0: there are none
 	State   *conversation
-	Growing channels.Growing
 	Ours    bool // it can be written in here
 	Looks   bool // an admin reads what somebody else said
 	Channel string

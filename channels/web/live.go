@@ -55,7 +55,6 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	} else {
 		err = s.followElsewhere(r.Context(), session, after, out, s.once(func(ctx context.Context) error { return s.stillMine(ctx, v, session) }))
 	}
-	_ = out.out.SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}

@@ -14,7 +14,8 @@ import (
 	"time"
 
 	"switchboard/channels"
-	"switchboard/internal/api"
+	"switchboard/channels/api"
+	failures "switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 )
@@ -34,20 +35,18 @@ func newPages(s *Site) *pages {
 		"text": func(markdown string, files []channels.SessionFile) template.HTML {
 			return s.format.text(markdown, files, false)
 		},
-		"grows":   func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
-		"plain":   plain,
-		"time":    func(t time.Time) template.HTML { return moment(t) },
-		"since":   func(t time.Time) template.HTML { return timed(t, ` class="since"`) },
-		"stands":  stands,
-		"short":   func(text string) string { return words.OneLine(text, 120) },
-		"upper":   words.Upper,
-		"span":    words.Span,
-		"outcome": words.Outcome,
-		"size":    size,
-		"title":   func(title string) any { return struct{ Title string }{title} },
-		"showable": func(kind string) bool {
-			return picture(kind) || strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "video/")
-		},
+		"grows":    func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
+		"plain":    plain,
+		"time":     func(t time.Time) template.HTML { return moment(t) },
+		"since":    func(t time.Time) template.HTML { return timed(t, ` class="since"`) },
+		"stands":   stands,
+		"short":    func(text string) string { return words.OneLine(text, 120) },
+		"upper":    words.Upper,
+		"span":     words.Span,
+		"outcome":  words.Outcome,
+		"size":     size,
+		"title":    func(title string) any { return struct{ Title string }{title} },
+		"showable": api.Showable,
 		"plainJSON": func(data json.RawMessage) string {
 			if text := string(data); text != "{}" && text != "null" {
 				return text
@@ -164,7 +163,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 		s.refuse(w, r, http.StatusConflict, refused.Sentence)
 		return
 	}
-	if f, ok := errors.AsType[*api.Failure](err); ok && f.Err.Status < http.StatusInternalServerError {
+	if f, ok := errors.AsType[*failures.Failure](err); ok && f.Err.Status < http.StatusInternalServerError {
 		s.refuse(w, r, f.Err.Status, sentence(f.Err.Message, f.Err.Hint))
 		return
 	}

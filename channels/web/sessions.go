@@ -22,11 +22,10 @@ const listMost = 50
 
 // A sessionList is the list on the left.
 type sessionList struct {
-	Query  string
-	Rows   []sessionRow
-	More   string // address of the next page; empty: this is the last
-	Here   string // the session that is open
-	Pinned bool   // the first rows are
+	Query string
+	Rows  []sessionRow
+	More  string // address of the next page; empty: this is the last
+	Here  string // the session that is open
 }
 
 // A sessionRow is a session in it.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -285,28 +284,23 @@ func (s *Site) newClaim(w http.ResponseWriter, r *http.Request) {
 
 // claimed streams that somebody has claimed the channel, once.
 func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	v, out := visitorOf(r), http.NewResponseController(w)
+	v, out := visitorOf(r), newStream(w)
 	for {
 		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), stepChannel)
-		text := ": ping\n\n"
 		if b.Channel != nil && b.Channel.Claimed {
-			part, err := s.fragment("setup-claim-live", b)
-			if err != nil {
+			if part, err := s.fragment("setup-claim-live", b); err != nil {
 				s.Log.ErrorContext(r.Context(), "a part of a page could not be made", "error", err)
-				return
+			} else {
+				_ = out.Write(func() error { return out.part(0, part) }) // the client left
 			}
-			text = "event: part\ndata: " + strings.ReplaceAll(part, "\n", "\ndata: ") + "\n\n"
+			return
 		}
-		_ = out.SetWriteDeadline(time.Now().Add(streamWait)) // not every writer has one
-		if _, err := io.WriteString(w, text); err != nil || out.Flush() != nil || b.Channel == nil || b.Channel.Claimed {
+		if out.Ping() != nil || b.Channel == nil {
 			return
 		}
 		select {
 		case <-change:
-		case <-time.After(claimPing):
+		case <-time.After(pingEvery):
 		case <-r.Context().Done():
 			return
 		}
@@ -315,9 +309,6 @@ func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 }
-
-// claimPing is how often a page that waits is told that it still does.
-const claimPing = 15 * time.Second
 
 func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)

@@ -35,7 +35,6 @@ var Features = channels.Features{Markdown: true, Files: true, Buttons: true}
 type Deps struct {
 	Log     *slog.Logger
 	Channel *api.Channel
-	Owner   string // whoever runs the program
 	People  People
 	// PublicURL is where people reach the page from elsewhere; empty: nowhere else.
 	PublicURL string

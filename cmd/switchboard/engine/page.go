@@ -8,7 +8,6 @@ import (
 
 	web "switchboard/channels/api"
 	page "switchboard/channels/web"
-	"switchboard/cmd/switchboard/access"
 	"switchboard/configs"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
@@ -22,7 +21,7 @@ import (
 func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 	of := e.db.Router()
 	return page.New(page.Deps{
-		Log: e.log, Channel: e.page, Owner: access.Owner, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
+		Log: e.log, Channel: e.page, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
 		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Writer: e.router, Files: e.files,
 		Models:   func() []string { return slices.Sorted(maps.Keys(e.settings.Now().LLM.Models)) },
 		Program:  e.program(of),
