@@ -97,7 +97,8 @@ func (serveCmd) Run(a *app) error {
 	if link, err := e.SignInLink(a.ctx); err != nil {
 		log.Warn("no link to the page could be made", "error", err)
 	} else if link != "" {
-		a.note("In a browser: " + link + " (good once, for ten minutes; \"switchboard signin\" prints another).")
+		a.note("In a browser, good once, for ten minutes (\"switchboard signin\" prints another):")
+		fmt.Fprintln(a.err, link) // in one line, to be copied
 	}
 	if e.Address() == "" && settings.Server.Listen != "" {
 		a.note("The HTTP API is off: another program has " + settings.Server.Listen + ". Set server.listen to another port, and start again.")
