@@ -77,7 +77,7 @@ func (r *rig) attach(at router.Attached) {
 func (r *rig) detach() {
 	r.T.Helper()
 	r.Router.Detach(r.Name)
-	r.Until("the channel is gone", func() bool { _, known := r.Router.Channels.Rules(r.Name); return !known })
+	r.Until("the channel is gone", func() bool { return r.Router.Channels.Rules(r.Name) == nil })
 	r.Until("its lease is given back", func() bool { return !r.Router.Connections.Connection(r.Name).Holds() })
 }
 
@@ -216,7 +216,7 @@ func TestTurnThatRunsAtTheDetach(t *testing.T) {
 			r.Accept(routertest.Event(91, "c1", "ada", "1"))
 			r.Router.Detach(r.Name)
 			r.Until("it is detached", func() bool { return len(r.Router.Channels.List()) == 0 })
-			if _, known := r.Router.Channels.Rules(r.Name); !known {
+			if r.Router.Channels.Rules(r.Name) == nil {
 				t.Error("the turn that runs has no rights left")
 			}
 			release()

@@ -88,12 +88,12 @@ func (c *Channels) List() (list []Attached) {
 	return list
 }
 
-// Rules are those of a channel on which turns may run.
-func (c *Channels) Rules(name string) (rules ChannelConfig, known bool) {
+// Rules are those of a channel on which turns may run, to be read only; nil: there is none.
+func (c *Channels) Rules(name string) *ChannelConfig {
 	if ch := c.now()[name]; ch != nil {
-		return ch.config, true
+		return &ch.config
 	}
-	return ChannelConfig{}, false
+	return nil
 }
 
 // Adapter is the value of a channel on which turns may run; nil: there is none.

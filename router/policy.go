@@ -51,8 +51,8 @@ type Policy struct {
 	config atomic.Pointer[PolicyConfig]
 }
 
-// Rules are the settings of a channel, by name, as they are now.
-type Rules func(channel string) (rules ChannelConfig, known bool)
+// Rules are the settings of a channel, by name, as they are now; nil: there is no such channel.
+type Rules func(channel string) *ChannelConfig
 
 // NewPolicy returns the gate over the people of roster and the rules of channels.
 func NewPolicy(roster *people.Roster, rules Rules, config PolicyConfig) *Policy {
@@ -83,14 +83,14 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 }
 
 func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
-	channel, known := p.rules(q.Channel)
+	channel := p.rules(q.Channel)
 	config := p.config.Load()
 	var judged shell.Judgement
 	if q.Tool == tools.ExecName && q.Command != "" {
 		judged = config.Exec.Judge(q.Command)
 	}
 	switch {
-	case !known:
+	case channel == nil:
 		return refuse("channel.unknown", q.Channel+" is not a channel of mine")
 	case q.Tool == "":
 		return allow(q, person)
@@ -127,7 +127,11 @@ func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {
 
 // allow is asked for each tool of each prompt, and therefore formats nothing; nor does refuse.
 func allow(q tools.Question, person *core.Person) tools.Decision {
-	return tools.Decision{Verdict: tools.Allow, Rule: "role." + person.Role, Reason: q.Person + " is " + person.Role}
+	rule := "role." + core.RoleUser
+	if person.Role != core.RoleUser {
+		rule = "role." + person.Role
+	}
+	return tools.Decision{Verdict: tools.Allow, Rule: rule, Reason: q.Person + " is " + person.Role}
 }
 
 func ask(rule, reason string) tools.Decision {

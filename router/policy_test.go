@@ -142,9 +142,11 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 }
 
 func rulesOf(byName map[string]ChannelConfig) Rules {
-	return func(name string) (ChannelConfig, bool) {
-		config, known := byName[name]
-		return config, known
+	return func(name string) *ChannelConfig {
+		if config, known := byName[name]; known {
+			return &config
+		}
+		return nil
 	}
 }
 

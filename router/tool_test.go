@@ -71,7 +71,7 @@ func newBench(r *rig) *bench {
 
 // Decide implements agent.Gate.
 func (b *bench) Decide(q tools.Question) tools.Decision {
-	rules := func(string) (router.ChannelConfig, bool) { return b.Channel, true }
+	rules := func(string) *router.ChannelConfig { return &b.Channel }
 	return router.NewPolicy(b.Roster, rules, b.policy).Decide(q)
 }
 

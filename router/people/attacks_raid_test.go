@@ -207,7 +207,12 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 			cfg.Exec = *rules
 		}
 		cfg.Ask, cfg.AskNot = g.attack.Settings.Ask, g.attack.Settings.AskNot
-		g.policy = router.NewPolicy(g.Roster, func(name string) (router.ChannelConfig, bool) { return g.Channel, name == g.rig.Name }, cfg)
+		g.policy = router.NewPolicy(g.Roster, func(name string) *router.ChannelConfig {
+			if name == g.rig.Name {
+				return &g.Channel
+			}
+			return nil
+		}, cfg)
 	})
 	return g.policy.Decide(q)
 }
