@@ -55,7 +55,7 @@ func (c *Caller) good(ctx context.Context) error {
 	if c.still == nil || now-last < int64(goodFor) && last != 0 {
 		return nil
 	}
-	if notGood(c.still(ctx)) {
+	if tokens.NotGood(c.still(ctx)) {
 		return errTokenEnded
 	}
 	c.asked.Store(now)

@@ -283,7 +283,7 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	address := g.address(r)
 	token, err := g.Tokens.Find(r.Context(), strings.TrimSpace(secret))
 	switch {
-	case notGood(err):
+	case tokens.NotGood(err):
 		return nil, g.wrong(address, `"switchboard token list" shows the tokens there are`, "the token is not valid: %v", err)
 	case err != nil:
 		return nil, err
@@ -292,11 +292,6 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 		_, err := g.Tokens.Find(ctx, strings.TrimSpace(secret))
 		return err
 	}}, g.turn(r.Context(), token.Name)
-}
-
-// notGood says that a token opens nothing.
-func notGood(err error) bool {
-	return errors.Is(err, tokens.ErrUnknown) || errors.Is(err, tokens.ErrExpired) || errors.Is(err, tokens.ErrRevoked)
 }
 
 // internal admits whoever has the token of /internal.

@@ -33,9 +33,14 @@ type browserRow struct {
 // browsersOf lists those of a person.
 func (s *Site) browsersOf(ctx context.Context, person string, this int64) ([]browserRow, error) {
 	list, err := s.BrowserList.Browsers(ctx, person)
-	rows := make([]browserRow, len(list))
-	for i, b := range list {
-		rows[i] = browserRow{b, browserWords(b.About), b.ID == this}
+	var rows []browserRow
+	for i := range list {
+		b := &list[i]
+		if ended, err := s.ended(ctx, b); err != nil {
+			return nil, err
+		} else if !ended {
+			rows = append(rows, browserRow{*b, browserWords(b.About), b.ID == this})
+		}
 	}
 	return rows, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/channels/api"
 	"switchboard/router/audit"
 	"switchboard/router/browsers"
 	"switchboard/router/core"
@@ -24,11 +25,17 @@ type Browsers interface {
 	// ByLink, ByCode and ByToken sign a browser in and return its secret. ErrNotSignedIn.
 	ByLink(ctx context.Context, secret, about string) (string, *browsers.Browser, error)
 	ByCode(ctx context.Context, person, code, about string) (string, *browsers.Browser, error)
-	ByToken(ctx context.Context, person, token, about string) (string, *browsers.Browser, error)
+	ByToken(ctx context.Context, person, token string, hash []byte, about string) (string, *browsers.Browser, error)
 	// Ask sends a person a code; nil: nobody.
 	Ask(ctx context.Context, person *core.Person)
 	// End ends a browser of a person, or all where id is 0.
 	End(ctx context.Context, id int64, person string, by core.Actor) error
+}
+
+// Tokens finds API tokens by their secret or its hash. tokens.NotGood tells why there is none.
+type Tokens interface {
+	api.Tokens
+	ByHash(ctx context.Context, hash []byte) (*tokens.Token, error)
 }
 
 // A visitor is who looks at a page.
@@ -59,7 +66,12 @@ func (s *Site) visit(r *http.Request) (*visitor, error) {
 	if err != nil {
 		return nil, nil
 	}
-	b, err := s.Browsers.Find(r.Context(), c.Value)
+	return s.visitorWith(r.Context(), c.Value)
+}
+
+// visitorWith is who has a secret; nil: nobody who is signed in.
+func (s *Site) visitorWith(ctx context.Context, secret string) (*visitor, error) {
+	b, err := s.Browsers.Find(ctx, secret)
 	if errors.Is(err, browsers.ErrNotSignedIn) {
 		return nil, nil
 	} else if err != nil {
@@ -69,7 +81,22 @@ func (s *Site) visit(r *http.Request) (*visitor, error) {
 	if person == nil || !person.Away.IsZero() {
 		return nil, nil
 	}
-	return &visitor{person, b, c.Value}, nil
+	if ended, err := s.ended(ctx, b); ended || err != nil {
+		return nil, err
+	}
+	return &visitor{person, b, secret}, nil
+}
+
+// ended says whether the token that signed a browser in would not do so any more.
+func (s *Site) ended(ctx context.Context, b *browsers.Browser) (bool, error) {
+	if b.Token == nil {
+		return false, nil
+	}
+	person, err := s.personOf(s.Tokens.ByHash(ctx, b.Token))
+	if _, wrong := errors.AsType[errWrong](err); wrong {
+		return true, nil
+	}
+	return person != b.Person, err
 }
 
 // once asks again only when something happened since: a page that is open asks nothing of the database while nothing does. The
@@ -91,17 +118,10 @@ func (s *Site) once(still func(context.Context) error) func(context.Context) err
 
 // still says why somebody may look no more; nil: they may.
 func (s *Site) still(ctx context.Context, v *visitor) error {
-	b, err := s.Browsers.Find(ctx, v.secret)
-	switch {
-	case errors.Is(err, browsers.ErrNotSignedIn):
-		return err
-	case err != nil:
-		return nil //nolint:nilerr // that the database cannot be asked ends nothing
-	}
-	if p := s.People.Named(b.Person); p == nil || !p.Away.IsZero() {
+	if now, err := s.visitorWith(ctx, v.secret); now == nil && err == nil {
 		return browsers.ErrNotSignedIn
 	}
-	return nil
+	return nil // that the database cannot be asked ends nothing
 }
 
 // signedIn has a page shown to whoever is signed in; others are led to where they can. A form has maxForm bytes at most, so that
@@ -227,9 +247,20 @@ func (s *Site) byCode(r *http.Request) (string, error) {
 }
 
 func (s *Site) byToken(r *http.Request) (string, error) {
-	token, err := s.Tokens.Find(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
+	value := strings.TrimSpace(r.PostFormValue("token"))
+	token, err := s.Tokens.Find(r.Context(), value)
+	person, err := s.personOf(token, err)
+	if err != nil {
+		return "", err
+	}
+	secret, _, err := s.Browsers.ByToken(r.Context(), person, token.Name, tokens.Hash(value), r.UserAgent())
+	return secret, err
+}
+
+// personOf is whom a token that was looked for signs in. An errWrong: nobody.
+func (s *Site) personOf(token *tokens.Token, err error) (string, error) {
 	switch {
-	case errors.Is(err, tokens.ErrUnknown), errors.Is(err, tokens.ErrExpired), errors.Is(err, tokens.ErrRevoked):
+	case tokens.NotGood(err):
 		return "", errWrong("That token is not valid.")
 	case err != nil:
 		return "", err
@@ -242,8 +273,7 @@ func (s *Site) byToken(r *http.Request) (string, error) {
 	if p := s.People.Named(token.People[0]); p != nil && p.Role == core.RoleAdmin && !slices.Contains(token.Scopes, tokens.ScopeAdmin) {
 		return "", errWrong("That token needs the scope admin too, as it is an admin's.")
 	}
-	secret, _, err := s.Browsers.ByToken(r.Context(), token.People[0], token.Name, r.UserAgent())
-	return secret, err
+	return token.People[0], nil
 }
 
 // askCode sends a person a code. The answer is the same for everybody.

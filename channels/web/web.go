@@ -40,7 +40,7 @@ type Deps struct {
 	PublicURL string
 
 	Browsers  Browsers
-	Tokens    api.Tokens
+	Tokens    Tokens
 	Chats     Chats
 	Turns     api.Turns
 	Approvals api.Approvals

@@ -35,6 +35,7 @@ type Browser struct {
 	ID        int64     `json:"id,string"`
 	Person    string    `json:"person"`
 	About     string    `json:"about"` // what it calls itself; outside text
+	Token     []byte    `json:"-"`     // the hash of the API token that signed it in, and with which it ends; nil: none did
 	CreatedAt time.Time `json:"created_at"`
 	UsedAt    time.Time `json:"used_at"` // to an hour
 	ExpiresAt time.Time `json:"expires_at"`
@@ -169,9 +170,9 @@ func (s *Service) ByCode(ctx context.Context, person, code, about string) (strin
 	return s.signIn(ctx, &Change{Kind: SignIn, Used: Hash(codeOf(person, code))}, about, core.Actor{Rule: RuleCode})
 }
 
-// ByToken signs a browser in as the person of an API token of that name.
-func (s *Service) ByToken(ctx context.Context, person, token, about string) (string, *Browser, error) {
-	return s.signIn(ctx, &Change{Kind: SignIn, Browser: Browser{Person: person}}, about, core.Actor{Person: person, Rule: "token:" + token})
+// ByToken signs a browser in as the person of an API token of that name and hash.
+func (s *Service) ByToken(ctx context.Context, person, token string, hash []byte, about string) (string, *Browser, error) {
+	return s.signIn(ctx, &Change{Kind: SignIn, Browser: Browser{Person: person, Token: hash}}, about, core.Actor{Person: person, Rule: "token:" + token})
 }
 
 func (s *Service) signIn(ctx context.Context, c *Change, about string, by core.Actor) (secret string, b *Browser, err error) {

@@ -12,7 +12,7 @@ const (
 // good, or there is no such browser.
 type Change struct {
 	Kind ChangeKind
-	// Browser is filled in. To sign in, About and ExpiresAt say what it will be, and Person whose, if Used is nil. To sign out,
+	// Browser is filled in. To sign in, About, Token and ExpiresAt say what it will be, and Person whose, if Used is nil. To sign out,
 	// Person says whose, and ID which one; 0: all.
 	Browser Browser
 	Hash    []byte // SignIn: of the browser's secret

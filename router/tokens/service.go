@@ -49,7 +49,15 @@ type Service struct {
 // database cannot be asked now. It asks the database at each call, one row by its hash: a token that was revoked, on
 // whichever engine, opens nothing from then on.
 func (s *Service) Find(ctx context.Context, secret string) (*Token, error) {
-	hash := Hash(secret)
+	t, err := s.ByHash(ctx, Hash(secret))
+	if err == nil && t.Source == Made {
+		s.Mask.Add(secrets.Secret(secret)) // another engine or an earlier run may have made it
+	}
+	return t, err
+}
+
+// ByHash is Find by the Hash of a secret.
+func (s *Service) ByHash(ctx context.Context, hash []byte) (*Token, error) {
 	if t := s.configured(hash); t != nil {
 		return t, nil
 	}
@@ -60,7 +68,6 @@ func (s *Service) Find(ctx context.Context, secret string) (*Token, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	s.Mask.Add(secrets.Secret(secret)) // another engine or an earlier run may have made it
 	t.Overridden = s.inSettings(t.Name)
 	now := time.Now()
 	if err := t.Fault(now); err != nil {

@@ -68,6 +68,11 @@ var (
 	ErrRevoked = errors.New("the token was revoked")
 )
 
+// NotGood says that an error of Find is one of these.
+func NotGood(err error) bool {
+	return errors.Is(err, ErrUnknown) || errors.Is(err, ErrExpired) || errors.Is(err, ErrRevoked)
+}
+
 // checkScopes says which of the scopes there is not. At least one is needed.
 func checkScopes(scopes []string) error {
 	if len(scopes) == 0 {

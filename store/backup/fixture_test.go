@@ -67,7 +67,7 @@ var everything = []row{
 	{`INSERT INTO audit_segments (id, hour, first_id, last_id, row_count, digest, previous, hash, sealed_at) VALUES (1, 1, 1, 88, 0, ?, ?, ?, 1)`, []any{[]byte{1}, []byte{}, []byte{3}}},
 	{`INSERT INTO secrets (name, ciphertext, version, updated_at) VALUES ('s', ?, 1, 1)`, []any{[]byte("age")}},
 	{`INSERT INTO tokens (name, hash, scopes, people, created_at, revoked_at) VALUES ('ci', ?, '["messages"]', '[]', 1, 2)`, []any{[]byte{0, 0xff}}},
-	{`INSERT INTO browsers (hash, person, about, created_at, used_at, expires_at) VALUES (?, 'ann', ?, 1, 2, 3)`, []any{[]byte{0, 0xfe}, hard}},
+	{`INSERT INTO browsers (hash, person, about, token, created_at, used_at, expires_at) VALUES (?, 'ann', ?, ?, 1, 2, 3)`, []any{[]byte{0, 0xfe}, hard, []byte{0, 0xff}}},
 	{`INSERT INTO readings (person, session_id, event, pinned) VALUES ('ann', 11, 3, TRUE)`, nil},
 	{`INSERT INTO leases (kind, name, owner, fence, taken_at) VALUES ('session', '11', 7, 9, 1), ('channel', 'tg', NULL, 4, 1)`, nil},
 }

@@ -21,12 +21,12 @@ func New(db *database.DB) *Store { return &Store{db} }
 var _ browsers.Store = (*Store)(nil)
 
 const (
-	columns = `SELECT b.id, b.person, b.about, b.created_at, b.used_at, b.expires_at FROM browsers b JOIN people p ON p.name = b.person WHERE `
+	columns = `SELECT b.id, b.person, b.about, b.token, b.created_at, b.used_at, b.expires_at FROM browsers b JOIN people p ON p.name = b.person WHERE `
 	// FindBrowser is asked at every call of the page.
 	FindBrowser   = columns + `b.hash = ?`
 	browser       = columns + `b.id = ?`
 	listBrowsers  = columns + `(? = '' OR b.person = ?) AND b.expires_at > ? ORDER BY b.used_at DESC, b.id DESC LIMIT 500`
-	insertBrowser = `INSERT INTO browsers (hash, person, about, created_at, used_at, expires_at) SELECT ?, name, ?, ?, ?, ? FROM people WHERE name = ? RETURNING id, person`
+	insertBrowser = `INSERT INTO browsers (hash, person, about, token, created_at, used_at, expires_at) SELECT ?, name, ?, ?, ?, ?, ? FROM people WHERE name = ? RETURNING id, person`
 	useBrowser    = `UPDATE browsers SET used_at = ?, expires_at = ? WHERE id = ?`
 	endBrowsers   = `DELETE FROM browsers WHERE person = ? AND (? = 0 OR id = ?)`
 	// DropBrowsers and DropSignIns delete those that are too old.
@@ -89,7 +89,7 @@ func Change(t *database.Tx, c *browsers.Change) (a audit.Entry, err error) {
 		}
 	}
 	about := database.Clean(c.Browser.About)
-	err = t.Must(core.ErrNotFound, insertBrowser, []any{c.Hash, about, t.Now, t.Now, c.Browser.ExpiresAt, database.Clean(c.Browser.Person)}, &c.Browser.ID, &c.Browser.Person)
+	err = t.Must(core.ErrNotFound, insertBrowser, []any{c.Hash, about, c.Browser.Token, t.Now, t.Now, c.Browser.ExpiresAt, database.Clean(c.Browser.Person)}, &c.Browser.ID, &c.Browser.Person)
 	if err != nil {
 		return a, err
 	}

@@ -32,7 +32,7 @@ var notBlotted = map[string]string{
 		approvals.channel approvals.data approvals.decided_by approvals.hash approvals.identity approvals.kind approvals.person approvals.rule approvals.scope
 		approvals.state approvals.taint approvals.tool`,
 	"JSON of ours without what was said": `actions.data turns.terms`,
-	"hashes":                             `actions.code audit_segments.digest audit_segments.hash audit_segments.previous browsers.hash chat_calls.key event_keys.key signins.hash tokens.hash`,
+	"hashes":                             `actions.code audit_segments.digest audit_segments.hash audit_segments.previous browsers.hash browsers.token chat_calls.key event_keys.key signins.hash tokens.hash`,
 	"what was used of models, and its sums": `
 		llm_calls.day llm_calls.model llm_calls.provider spending.day spending.name spending.scope usage.day usage.model usage.person usage.role`,
 	"nothing is written there yet":                                         `sessions.summary sessions.summary_taint`,

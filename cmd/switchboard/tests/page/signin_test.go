@@ -175,6 +175,35 @@ func TestSigningInByACode(t *testing.T) {
 	})
 }
 
+// A browser is signed out with the token that signed it in.
+func TestBrowserEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		sign := func(name string, more ...string) *visit {
+			made, errs, code := s.Command(append([]string{"token", "create", name, "--person", "ada", "--scope", "messages", "--scope", "read"}, more...)...)
+			if code != 0 {
+				t.Fatal(errs)
+			}
+			v := &visit{site: s, t: t}
+			v.is(http.StatusSeeOther, "", "POST", "/signin/token", url.Values{"token": {strings.TrimSpace(made)}})
+			return v
+		}
+		stays, revoked, expired := sign("stays"), sign("revoked"), sign("expired", "--expires", "1h")
+		if _, errs, code := s.Command("token", "revoke", "revoked"); code != 0 {
+			t.Fatal(errs)
+		}
+		s.rows("UPDATE tokens SET expires_at = 1 WHERE name = 'expired' RETURNING name")
+		for _, v := range []*visit{revoked, expired} {
+			if resp := v.is(http.StatusSeeOther, "", "GET", "/me", nil); resp.Header.Get("Location") != "/signin" {
+				t.Error(resp.Header)
+			}
+		}
+		if _, page := stays.asks("GET", "/me", nil); strings.Count(page, "A browser")+strings.Count(page, "Go-http-client") != 1 {
+			t.Errorf("browsers that are signed out are listed, or one that is not is missing:\n%s", page)
+		}
+	})
+}
+
 // A token of one person signs that person in.
 func TestSigningInByAToken(t *testing.T) {
 	t.Parallel()
