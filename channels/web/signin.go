@@ -22,6 +22,8 @@ const cookie = "switchboard"
 type Browsers interface {
 	// Find is the browser with a secret. browsers.ErrNotSignedIn.
 	Find(ctx context.Context, secret string) (*browsers.Browser, error)
+	// LinkOf is the person whom a link signs in; it stays good. ErrNotSignedIn.
+	LinkOf(ctx context.Context, secret string) (person string, err error)
 	// ByLink, ByCode and ByToken sign a browser in and return its secret. ErrNotSignedIn.
 	ByLink(ctx context.Context, secret, about string) (string, *browsers.Browser, error)
 	ByCode(ctx context.Context, person, code, about string) (string, *browsers.Browser, error)
@@ -166,6 +168,7 @@ func (s *Site) forAdmins(page http.HandlerFunc) http.HandlerFunc {
 
 func (s *Site) signInPages() {
 	s.mux.HandleFunc("GET /signin", func(w http.ResponseWriter, r *http.Request) { s.write(w, r, http.StatusOK, "signin", signInForm{}) })
+	s.mux.HandleFunc("POST /signin/whose", s.trying(s.whoseLink))
 	s.mux.HandleFunc("POST /signin/link", s.trying(s.byLink))
 	s.mux.HandleFunc("POST /signin/token", s.trying(s.byToken))
 	s.mux.HandleFunc("POST /signin/ask", s.askCode)
@@ -177,6 +180,8 @@ func (s *Site) signInPages() {
 type signInForm struct {
 	Wrong string // what went wrong; empty: nothing did
 	Name  string // whom a code was sent to; empty: nobody
+	// Link is the secret of a link, which signs that person in; empty: there is none.
+	Link, Person string
 }
 
 // errWrong says that somebody brought what signs nobody in.
@@ -185,10 +190,10 @@ type errWrong string
 func (e errWrong) Error() string { return string(e) }
 
 // trying answers a try to sign in. An address with too many wrong ones waits.
-func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http.HandlerFunc {
+func (s *Site) trying(try func(w http.ResponseWriter, r *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
-		secret, err := try(r)
+		err := try(w, r)
 		if errors.Is(err, browsers.ErrNotSignedIn) {
 			err = errWrong("That link or code is not good any more. Each is good once, for ten minutes.")
 		}
@@ -199,25 +204,31 @@ func (s *Site) trying(try func(r *http.Request) (secret string, err error)) http
 				status, wrong = http.StatusTooManyRequests, "That was wrong too often. Wait a minute, and try again."
 			}
 			s.write(w, r, status, "signin", signInForm{Wrong: string(wrong), Name: r.PostFormValue("name")})
-			return
 		} else if err != nil {
 			s.fail(w, r, err)
-			return
 		}
-		if old, err := r.Cookie(cookie); err == nil { // nobody may have given it to this browser before
-			if b, err := s.Browsers.Find(r.Context(), old.Value); err == nil {
-				_ = s.Browsers.End(r.Context(), b.ID, b.Person, core.Actor{Person: b.Person, Rule: audit.RuleBrowser}) // it may be gone
-			}
-		}
-		s.setCookie(w, r, secret, browsers.Lives)
-		first := "/"
-		if s.Setup != nil {
-			if st := s.Setup.State(); st.Needed() {
-				first = "/setup"
-			}
-		}
-		http.Redirect(w, r, s.url(first), http.StatusSeeOther)
 	}
+}
+
+// letIn gives a browser that was signed in its secret, and leads it to the page; it passes err on.
+func (s *Site) letIn(w http.ResponseWriter, r *http.Request, secret string, err error) error {
+	if err != nil {
+		return err
+	}
+	if old, err := r.Cookie(cookie); err == nil { // nobody may have given it to this browser before
+		if b, err := s.Browsers.Find(r.Context(), old.Value); err == nil {
+			_ = s.Browsers.End(r.Context(), b.ID, b.Person, core.Actor{Person: b.Person, Rule: audit.RuleBrowser}) // it may be gone
+		}
+	}
+	s.setCookie(w, r, secret, browsers.Lives)
+	first := "/"
+	if s.Setup != nil {
+		if st := s.Setup.State(); st.Needed() {
+			first = "/setup"
+		}
+	}
+	http.Redirect(w, r, s.url(first), http.StatusSeeOther)
+	return nil
 }
 
 // setCookie gives the browser its secret; no time takes it away.
@@ -232,29 +243,39 @@ func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, secret string, 
 	http.SetCookie(w, c)
 }
 
-func (s *Site) byLink(r *http.Request) (string, error) {
-	secret, _, err := s.Browsers.ByLink(r.Context(), r.PostFormValue("secret"), r.UserAgent())
-	return secret, err
+// whoseLink shows whom a link signs in: it may be somebody else's who sent it.
+func (s *Site) whoseLink(w http.ResponseWriter, r *http.Request) error {
+	secret := r.PostFormValue("secret")
+	person, err := s.Browsers.LinkOf(r.Context(), secret)
+	if err == nil {
+		s.write(w, r, http.StatusOK, "signin", signInForm{Link: secret, Person: person})
+	}
+	return err
 }
 
-func (s *Site) byCode(r *http.Request) (string, error) {
+func (s *Site) byLink(w http.ResponseWriter, r *http.Request) error {
+	secret, _, err := s.Browsers.ByLink(r.Context(), r.PostFormValue("secret"), r.UserAgent())
+	return s.letIn(w, r, secret, err)
+}
+
+func (s *Site) byCode(w http.ResponseWriter, r *http.Request) error {
 	if s.Visits.Waits(s.Visits.Address(r)) { // a code is short enough to be guessed by who may go on
-		return "", errWrong("")
+		return errWrong("")
 	}
 	name := strings.TrimSpace(r.PostFormValue("name"))
 	secret, _, err := s.Browsers.ByCode(r.Context(), name, r.PostFormValue("code"), r.UserAgent())
-	return secret, err
+	return s.letIn(w, r, secret, err)
 }
 
-func (s *Site) byToken(r *http.Request) (string, error) {
+func (s *Site) byToken(w http.ResponseWriter, r *http.Request) error {
 	value := strings.TrimSpace(r.PostFormValue("token"))
 	token, err := s.Tokens.Find(r.Context(), value)
 	person, err := s.personOf(token, err)
 	if err != nil {
-		return "", err
+		return err
 	}
 	secret, _, err := s.Browsers.ByToken(r.Context(), person, token.Name, tokens.Hash(value), r.UserAgent())
-	return secret, err
+	return s.letIn(w, r, secret, err)
 }
 
 // personOf is whom a token that was looked for signs in. An errWrong: nobody.

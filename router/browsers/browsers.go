@@ -123,7 +123,16 @@ func (s *Service) note(ctx context.Context, b *Browser, now time.Time) {
 // Link makes the secret of a link that signs a person in.
 func (s *Service) Link(ctx context.Context, person string) (secret string, err error) {
 	secret = strings.ToLower(rand.Text() + rand.Text())
-	return secret, s.Store.ProposeSignIn(ctx, person, Hash(secret), time.Now().Add(LinkLives))
+	return secret, s.Store.ProposeSignIn(ctx, person, Hash(linkOf(secret)), time.Now().Add(LinkLives))
+}
+
+// LinkOf is the person whom the secret of a link signs in; it stays good. ErrNotSignedIn.
+func (s *Service) LinkOf(ctx context.Context, secret string) (string, error) {
+	person, err := s.Store.SignInOf(ctx, Hash(linkOf(secret)))
+	if errors.Is(err, core.ErrNotFound) {
+		err = ErrNotSignedIn
+	}
+	return person, err
 }
 
 // Ask sends a person a code, in the chat of a platform that they used last: on the page only who is signed in would read it, and a
@@ -155,6 +164,9 @@ func (s *Service) Ask(ctx context.Context, person *core.Person) {
 // codeLong is how many letters of 5 bits a code has: with ten tries a minute nobody guesses one in ten minutes.
 const codeLong = 8
 
+// linkOf is the secret of a link, as it is hashed: a code, which can be guessed, is good as a code alone.
+func linkOf(secret string) string { return "link\x00" + secret }
+
 // codeOf is a person's code, as it is hashed.
 func codeOf(person, code string) string {
 	return "code\x00" + person + "\x00" + strings.ToUpper(strings.NewReplacer("-", "", " ", "").Replace(code))
@@ -162,7 +174,7 @@ func codeOf(person, code string) string {
 
 // ByLink signs a browser in by the secret of a link, which is used up. ErrNotSignedIn.
 func (s *Service) ByLink(ctx context.Context, secret, about string) (string, *Browser, error) {
-	return s.signIn(ctx, &Change{Kind: SignIn, Used: Hash(secret)}, about, core.Actor{Rule: RuleLink})
+	return s.signIn(ctx, &Change{Kind: SignIn, Used: Hash(linkOf(secret))}, about, core.Actor{Rule: RuleLink})
 }
 
 // ByCode signs a browser in by a code that a person was sent, which is used up. ErrNotSignedIn.

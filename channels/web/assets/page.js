@@ -24,15 +24,17 @@ function ages() {
 }
 if ($("#now")) setInterval(ages, 5000)
 
-// --- Signing in: the secret of a link is behind the #, which no server and no preview is told.
-const link = $("#link")
-if (link && location.hash.length > 20) {
-	$("#secret").value = location.hash.slice(1)
+// --- Signing in: the secret of a link is behind the #, which no preview is told. The server shows whose it is.
+const whose = $("#whose")
+function openLink() {
+	if (!whose || location.hash.length <= 20) return
+	whose.elements.secret.value = location.hash.slice(1)
 	history.replaceState(null, "", location.pathname)
-	link.hidden = false
 	$("#other").hidden = true
-	$("button", link).focus()
+	whose.submit()
 }
+addEventListener("hashchange", openLink)
+openLink()
 
 // --- What is said for a moment.
 let fading

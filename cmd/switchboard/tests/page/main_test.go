@@ -146,7 +146,7 @@ func (s *site) signedIn(t *testing.T, person string) *browser {
 		}
 	})
 	b.Run(chromedp.Navigate(s.link(person)))
-	b.Await("the link's button", `!document.querySelector("#link").hidden`)
+	b.Await("the link's button", `document.querySelector("#link")`)
 	b.clicks(`#link button`)
 	b.Await("the page", `document.querySelector("#composer")`)
 	return b

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
+	"switchboard/channels/platformtest/pagetest"
 	"switchboard/cmd/switchboard/programtest"
 )
 
@@ -82,6 +85,10 @@ func TestSigningIn(t *testing.T) {
 		link := s.link("ada")
 		// What looks at an address before a person does uses nothing up.
 		v.is(http.StatusOK, "", "GET", "/signin", nil)
+		v.is(http.StatusOK, "in as <strong>ada</strong>", "POST", "/signin/whose", secretOf(link))
+		if v.cookie != "" {
+			t.Error("to ask whose a link is signs in")
+		}
 		resp := v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(link))
 		got := resp.Header.Get("Set-Cookie")
 		for _, want := range []string{"HttpOnly", "SameSite=Lax", "Max-Age=2592000", "Path=/"} {
@@ -99,8 +106,10 @@ func TestSigningIn(t *testing.T) {
 		if policy := resp.Header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("the policy is %q", policy)
 		}
-		(&visit{site: s, t: t}).is(http.StatusUnauthorized, "not good any more", "POST", "/signin/link", secretOf(link))
-		(&visit{site: s, t: t}).is(http.StatusUnauthorized, "not good any more", "POST", "/signin/link", url.Values{"secret": {"made up"}})
+		for _, path := range []string{"/signin/link", "/signin/whose"} {
+			(&visit{site: s, t: t}).is(http.StatusUnauthorized, "not good any more", "POST", path, secretOf(link))
+			(&visit{site: s, t: t}).is(http.StatusUnauthorized, "not good any more", "POST", path, url.Values{"secret": {"made up"}})
+		}
 
 		// Who signs in again has another secret, and the former opens nothing: nobody plants one.
 		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("bob")))
@@ -163,6 +172,7 @@ func TestSigningInByACode(t *testing.T) {
 			return code != ""
 		})
 		v.is(http.StatusUnauthorized, "not good any more", "POST", "/signin/code", url.Values{"name": {"bob"}, "code": {code}})
+		v.is(http.StatusUnauthorized, "not good any more", "POST", "/signin/link", url.Values{"secret": {"code\x00ada\x00" + strings.ReplaceAll(code, "-", "")}})
 		v.is(http.StatusSeeOther, "", "POST", "/signin/code", url.Values{"name": {"ada"}, "code": {strings.ToLower(code)}})
 		v.is(http.StatusOK, ">ada<", "GET", "/", nil)
 		again := &visit{site: s, t: t}
@@ -216,4 +226,24 @@ func TestSigningInByAToken(t *testing.T) {
 	v.is(http.StatusSeeOther, "", "POST", "/signin/token", url.Values{"token": {"mine"}})
 	v.is(http.StatusOK, ">ada<", "GET", "/", nil)
 	(&visit{site: s, t: t}).is(http.StatusSeeOther, "", "POST", "/signin/token", url.Values{"token": {"all"}})
+}
+
+// A link says whom it signs in before it is pressed, and that it is used up as soon as it is opened.
+func TestLinkSaysWhomItSignsIn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		b := &browser{Page: pagetest.Start(t), site: s, t: t}
+		link := s.link("bob")
+		b.Run(chromedp.Navigate(link))
+		b.shows("This link signs this browser in as bob.")
+		b.Shoot("link")
+		b.clicks("#link button")
+		b.Await("the page", `document.querySelector("#composer")`)
+		b.Run(chromedp.Navigate(link))
+		b.shows("not good any more")
+		b.Await("nothing to press", `!document.querySelector("#link")`)
+		b.Run(chromedp.Navigate("http://" + s.address + "/signin"))
+		b.Do(fmt.Sprintf(`location.href = %q`, s.link("ada")))
+		b.shows("This link signs this browser in as ada.")
+	})
 }
