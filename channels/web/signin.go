@@ -171,7 +171,7 @@ func (s *Site) signInPages() {
 	s.mux.HandleFunc("POST /signin/whose", s.trying(s.whoseLink))
 	s.mux.HandleFunc("POST /signin/link", s.trying(s.byLink))
 	s.mux.HandleFunc("POST /signin/token", s.trying(s.byToken))
-	s.mux.HandleFunc("POST /signin/ask", s.askCode)
+	s.mux.HandleFunc("POST /signin/ask", s.trying(s.askCode))
 	s.mux.HandleFunc("POST /signin/code", s.trying(s.byCode))
 	s.mux.HandleFunc("POST /signout", s.signedIn(s.signOut))
 }
@@ -201,7 +201,7 @@ func (s *Site) trying(try func(w http.ResponseWriter, r *http.Request) error) ht
 			status, from := http.StatusUnauthorized, s.Visits.Address(r)
 			s.Log.InfoContext(r.Context(), "a browser was not signed in", "path", r.URL.Path, "address", from.String())
 			if s.Visits.Failed(from) || wrong == "" {
-				status, wrong = http.StatusTooManyRequests, "That was wrong too often. Wait a minute, and try again."
+				status, wrong = http.StatusTooManyRequests, "That was too often. Wait a minute, and try again."
 			}
 			s.write(w, r, status, "signin", signInForm{Wrong: string(wrong), Name: r.PostFormValue("name")})
 		} else if err != nil {
@@ -297,16 +297,18 @@ func (s *Site) personOf(token *tokens.Token, err error) (string, error) {
 	return token.People[0], nil
 }
 
-// askCode sends a person a code. The answer is the same for everybody.
-func (s *Site) askCode(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, 64<<10)
+// askCode sends a person a code. The answer is the same for everybody, and asking counts as a wrong try.
+func (s *Site) askCode(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimSpace(r.PostFormValue("name"))
-	if name == "" {
-		s.write(w, r, http.StatusBadRequest, "signin", signInForm{Wrong: "Write your name."})
-		return
+	switch {
+	case name == "":
+		return errWrong("Write your name.")
+	case s.Visits.Failed(s.Visits.Address(r)):
+		return errWrong("")
 	}
 	go s.Browsers.Ask(context.WithoutCancel(r.Context()), s.People.Named(name)) // how long it takes tells nothing
 	s.write(w, r, http.StatusOK, "signin", signInForm{Name: name})
+	return nil
 }
 
 func (s *Site) signOut(w http.ResponseWriter, r *http.Request) {

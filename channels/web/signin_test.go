@@ -31,12 +31,12 @@ func (letsIn) ByCode(context.Context, string, string, string) (string, *browsers
 	return "secret", &browsers.Browser{Person: "ada"}, nil
 }
 
-// Who has guessed too often has no more codes tried, also none that is right; a link, which nobody guesses, is good as ever. The cookie
+// Who has guessed too often has no more codes tried or sent, also none that is right; a link, which nobody guesses, is good as ever. The cookie
 // goes over https alone where the page was reached so, also where the proxy keeps the name to itself.
 func TestCodesAreNotTriedWhileAnAddressWaits(t *testing.T) {
 	t.Parallel()
 	handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: letsIn{}, People: household{}, Visits: waiting{}, PublicURL: "https://bot.example.org"}).Handler()
-	for path, want := range map[string]int{"/signin/code": http.StatusTooManyRequests, "/signin/link": http.StatusSeeOther} {
+	for path, want := range map[string]int{"/signin/code": http.StatusTooManyRequests, "/signin/ask": http.StatusTooManyRequests, "/signin/link": http.StatusSeeOther} {
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:8484"+path, strings.NewReader("name=ada&code=ABCD-EFGH&secret=x"))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Origin", "https://bot.example.org")

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,8 +25,8 @@ const (
 	LinkLives = 10 * time.Minute
 	// usedEvery is how often at most it is noted that a browser was used.
 	usedEvery = time.Hour
-	// askEvery is how often at most a person is sent a code.
-	askEvery = time.Minute
+	// askEvery is how often at most a person is sent a code, and askMost how many in an hour: anybody can ask for one.
+	askEvery, askMost = time.Minute, 3
 	// aboutLong bounds what a browser calls itself, in bytes.
 	aboutLong = 300
 )
@@ -74,7 +75,7 @@ type Service struct {
 
 	mu    sync.Mutex
 	used  map[int64]time.Time
-	asked map[string]time.Time
+	asked map[string][]time.Time // when each person was sent codes
 }
 
 // Hash is what is kept of a secret, which has enough random bits to need no slow one.
@@ -138,27 +139,33 @@ func (s *Service) LinkOf(ctx context.Context, secret string) (string, error) {
 // Ask sends a person a code, in the chat of a platform that they used last: on the page only who is signed in would read it, and a
 // program that may read alone would be more by it. Whoever asks learns nothing of whether there is one.
 func (s *Service) Ask(ctx context.Context, person *core.Person) {
-	now := time.Now()
-	s.mu.Lock()
-	if s.asked == nil {
-		s.asked = map[string]time.Time{}
-	}
-	soon := person == nil || now.Sub(s.asked[person.Name]) < askEvery
-	if !soon {
-		s.asked[person.Name] = now
-	}
-	s.mu.Unlock()
-	if soon {
+	if person == nil || !s.due(person.Name, time.Now()) {
 		return
 	}
 	code := rand.Text()[:codeLong]
-	err := s.Store.ProposeSignIn(ctx, person.Name, Hash(codeOf(person.Name, code)), now.Add(LinkLives))
+	err := s.Store.ProposeSignIn(ctx, person.Name, Hash(codeOf(person.Name, code)), time.Now().Add(LinkLives))
 	if err == nil {
 		_, err = s.Tell(ctx, person.Name, "signin:"+code, fmt.Sprintf("Your code for the page is `%s-%s`. It is good for ten minutes, once. If you did not ask for it, ignore it, and give it to nobody.", code[:4], code[4:]))
 	}
 	if err != nil {
 		s.Log.WarnContext(ctx, "no code for the page could be sent", "person", person.Name, "error", err)
 	}
+}
+
+// due says whether a person may be sent a code now, and counts it.
+func (s *Service) due(person string, now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked == nil {
+		s.asked = map[string][]time.Time{}
+	}
+	lately := slices.DeleteFunc(s.asked[person], func(at time.Time) bool { return now.Sub(at) >= time.Hour })
+	due := len(lately) < askMost && (len(lately) == 0 || now.Sub(lately[len(lately)-1]) >= askEvery)
+	if due {
+		lately = append(lately, now)
+	}
+	s.asked[person] = lately
+	return due
 }
 
 // codeLong is how many letters of 5 bits a code has: with ten tries a minute nobody guesses one in ten minutes.

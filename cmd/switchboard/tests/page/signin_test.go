@@ -180,7 +180,7 @@ func TestSigningInByACode(t *testing.T) {
 		for i := range 12 {
 			again.asks("POST", "/signin/code", url.Values{"name": {"ada"}, "code": {fmt.Sprint(i)}})
 		}
-		again.is(http.StatusTooManyRequests, "wrong too often", "POST", "/signin/code", url.Values{"name": {"ada"}, "code": {"ABCD-EFGH"}})
+		again.is(http.StatusTooManyRequests, "That was too often", "POST", "/signin/code", url.Values{"name": {"ada"}, "code": {"ABCD-EFGH"}})
 		v.is(http.StatusOK, ">ada<", "GET", "/", nil)
 	})
 }
