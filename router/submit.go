@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/commands"
 	"switchboard/router/core"
@@ -184,7 +185,7 @@ func (r *Router) Tell(ctx context.Context, person, key, text string, missed ...i
 	return r.tell(ctx, person, key, text, false, missed...)
 }
 
-// TellElsewhere is Tell in a chat of a platform, where nobody reads by what they are to be told.
+// TellElsewhere is Tell in a chat of a platform, where nobody reads by what they are to be told. No prompt has it.
 func (r *Router) TellElsewhere(ctx context.Context, person, key, text string) (bool, error) {
 	return r.tell(ctx, person, key, text, true)
 }
@@ -207,7 +208,9 @@ func (r *Router) tell(ctx context.Context, person, key, text string, elsewhere b
 	}
 	to, line := open[0].Conversation, r.Connections.Connection(open[0].Channel)
 	reply, once := line.Told(to, text, ""), sha256.Sum256([]byte("tell\x00"+key))
-	reply.Person = person
+	if reply.Person = person; elsewhere {
+		reply.Taint = tools.Label // which keeps it out of what models read of the chat
+	}
 	if err := r.Store.Tell(ctx, once[:], to, reply, missed); err != nil {
 		return false, fmt.Errorf("tell %s: %w", person, err)
 	}

@@ -171,6 +171,13 @@ func TestSigningInByACode(t *testing.T) {
 			}
 			return code != ""
 		})
+		s.Platform.Say("a1", "ada", "what did you say?")
+		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 3 })
+		for _, req := range s.Model.Requests() {
+			if strings.Contains(req.System+req.User, code) {
+				t.Errorf("a prompt has the code: %s", req.User)
+			}
+		}
 		v.is(http.StatusUnauthorized, "not good any more", "POST", "/signin/code", url.Values{"name": {"bob"}, "code": {code}})
 		v.is(http.StatusUnauthorized, "not good any more", "POST", "/signin/link", url.Values{"secret": {"code\x00ada\x00" + strings.ReplaceAll(code, "-", "")}})
 		v.is(http.StatusSeeOther, "", "POST", "/signin/code", url.Values{"name": {"ada"}, "code": {strings.ToLower(code)}})
