@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"switchboard/internal/secrets"
 	"switchboard/router/core"
 )
 
@@ -27,6 +26,8 @@ const (
 	usedEvery = time.Hour
 	// askEvery is how often at most a person is sent a code, and askMost how many in an hour: anybody can ask for one.
 	askEvery, askMost = time.Minute, 3
+	// Most is how many browsers a person can be signed in with: by one more, the one used longest ago goes.
+	Most = 50
 	// aboutLong bounds what a browser calls itself, in bytes.
 	aboutLong = 300
 )
@@ -70,7 +71,6 @@ type Service struct {
 	Changer Changer
 	// Tell says something to a person in the chat of a platform that they used last, once by the key. False: they have none.
 	Tell func(ctx context.Context, person, key, text string) (bool, error)
-	Mask *secrets.Masker // learns each secret
 	Log  *slog.Logger
 
 	mu    sync.Mutex
@@ -93,7 +93,6 @@ func (s *Service) Find(ctx context.Context, secret string) (*Browser, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	s.Mask.Add(secrets.Secret(secret))
 	now := time.Now()
 	if !b.ExpiresAt.After(now) {
 		return nil, ErrNotSignedIn
@@ -203,7 +202,6 @@ func (s *Service) signIn(ctx context.Context, c *Change, about string, by core.A
 		}
 	}
 	secret = strings.ToLower(rand.Text() + rand.Text())
-	s.Mask.Add(secrets.Secret(secret))
 	c.Hash, c.Browser.About, c.Browser.ExpiresAt = Hash(secret), strings.ToValidUTF8(about[:min(len(about), aboutLong)], ""), time.Now().Add(Lives)
 	err = s.Changer.Change(ctx, c, by)
 	if errors.Is(err, core.ErrNotFound) {

@@ -29,6 +29,7 @@ const (
 	insertBrowser = `INSERT INTO browsers (hash, person, about, token, created_at, used_at, expires_at) SELECT ?, name, ?, ?, ?, ?, ? FROM people WHERE name = ? RETURNING id, person`
 	useBrowser    = `UPDATE browsers SET used_at = ?, expires_at = ? WHERE id = ?`
 	endBrowsers   = `DELETE FROM browsers WHERE person = ? AND (? = 0 OR id = ?)`
+	endOldest     = `DELETE FROM browsers WHERE person = ? AND id NOT IN (SELECT id FROM browsers WHERE person = ? ORDER BY used_at DESC, id DESC LIMIT ?)`
 	// DropBrowsers and DropSignIns delete those that are too old.
 	DropBrowsers = `DELETE FROM browsers WHERE id IN (SELECT id FROM browsers WHERE expires_at <= ? ORDER BY expires_at LIMIT 500)`
 	dropSignIns  = `DELETE FROM signins WHERE expires_at <= ?`
@@ -90,6 +91,9 @@ func Change(t *database.Tx, c *browsers.Change) (a audit.Entry, err error) {
 	}
 	about := database.Clean(c.Browser.About)
 	err = t.Must(core.ErrNotFound, insertBrowser, []any{c.Hash, about, c.Browser.Token, t.Now, t.Now, c.Browser.ExpiresAt, database.Clean(c.Browser.Person)}, &c.Browser.ID, &c.Browser.Person)
+	if err == nil {
+		err = t.Do(endOldest, c.Browser.Person, c.Browser.Person, browsers.Most)
+	}
 	if err != nil {
 		return a, err
 	}

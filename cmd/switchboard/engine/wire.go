@@ -86,7 +86,7 @@ func (e *Engine) wire(ctx context.Context) error {
 	e.jobs = &jobs.Service{}
 	e.tokens = &tokens.Service{Store: of, Configured: func() []tokens.Configured { return access.Tokens(e.settings.Now()) }, Mask: s.Mask, Log: e.log}
 	e.browsers = &browsers.Service{
-		Store: of, Mask: s.Mask, Log: e.log, Changer: changer{e},
+		Store: of, Log: e.log, Changer: changer{e},
 		Tell: func(ctx context.Context, person, key, text string) (bool, error) {
 			return e.router.TellElsewhere(ctx, person, key, text)
 		},
