@@ -18,6 +18,31 @@ import (
 // cookie is the name of the one that has a browser's secret.
 const cookie = "switchboard"
 
+// secureCookie is that on https: a browser takes a cookie of such a name from no other host, or over no http.
+func (s *Site) secureCookie() string {
+	if s.base == "" {
+		return "__Host-" + cookie
+	}
+	return "__Secure-" + cookie
+}
+
+// secret is a browser's; empty: it has none.
+func (s *Site) secret(r *http.Request) string {
+	c, err := r.Cookie(s.secureCookie())
+	if err != nil && !s.secure(r) { // a proxy may keep the name of the page to itself
+		c, err = r.Cookie(cookie)
+	}
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// secure says that a call came over https, here or to the proxy.
+func (s *Site) secure(r *http.Request) bool {
+	return r.TLS != nil || strings.HasPrefix(s.origin, "https://") && (r.Header.Get("Origin") == s.origin || strings.HasSuffix(s.origin, "://"+r.Host))
+}
+
 // Browsers knows who is signed in.
 type Browsers interface {
 	// Find is the browser with a secret. browsers.ErrNotSignedIn.
@@ -64,11 +89,10 @@ func visitorOf(r *http.Request) *visitor {
 
 // visit finds out who looks; nil: nobody who is signed in.
 func (s *Site) visit(r *http.Request) (*visitor, error) {
-	c, err := r.Cookie(cookie)
-	if err != nil {
-		return nil, nil
+	if secret := s.secret(r); secret != "" {
+		return s.visitorWith(r.Context(), secret)
 	}
-	return s.visitorWith(r.Context(), c.Value)
+	return nil, nil
 }
 
 // visitorWith is who has a secret; nil: nobody who is signed in.
@@ -215,10 +239,8 @@ func (s *Site) letIn(w http.ResponseWriter, r *http.Request, secret string, err 
 	if err != nil {
 		return err
 	}
-	if old, err := r.Cookie(cookie); err == nil { // nobody may have given it to this browser before
-		if b, err := s.Browsers.Find(r.Context(), old.Value); err == nil {
-			_ = s.Browsers.End(r.Context(), b.ID, b.Person, core.Actor{Person: b.Person, Rule: audit.RuleBrowser}) // it may be gone
-		}
+	if old, _ := s.visit(r); old != nil { // nobody may have given it to this browser before
+		_ = s.Browsers.End(r.Context(), old.browser.ID, old.person.Name, old.actor()) // it may be gone
 	}
 	s.setCookie(w, r, secret, browsers.Lives)
 	first := "/"
@@ -234,8 +256,10 @@ func (s *Site) letIn(w http.ResponseWriter, r *http.Request, secret string, err 
 // setCookie gives the browser its secret; no time takes it away.
 func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, secret string, lives time.Duration) {
 	c := &http.Cookie{
-		Name: cookie, Value: secret, Path: s.url("/"), MaxAge: int(lives.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: r.TLS != nil || strings.HasPrefix(s.origin, "https://") && (r.Header.Get("Origin") == s.origin || strings.HasSuffix(s.origin, "://"+r.Host)),
+		Name: cookie, Value: secret, Path: s.url("/"), MaxAge: int(lives.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r),
+	}
+	if c.Secure {
+		c.Name = s.secureCookie()
 	}
 	if lives == 0 {
 		c.MaxAge = -1

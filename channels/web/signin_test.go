@@ -45,8 +45,34 @@ func TestCodesAreNotTriedWhileAnAddressWaits(t *testing.T) {
 		if w.Code != want {
 			t.Errorf("%s: %d, want %d", path, w.Code, want)
 		}
-		if c := w.Result().Cookies(); want == http.StatusSeeOther && (len(c) != 1 || !c[0].Secure) {
+		if c := w.Result().Cookies(); want == http.StatusSeeOther && (len(c) != 1 || !c[0].Secure || c[0].Name != "__Host-switchboard") {
 			t.Errorf("%s: %v", path, c)
+		}
+	}
+}
+
+// On https the cookie has a prefix, and one without is nobody's there: another page of the domain may have set it.
+func TestCookieOnHTTPS(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		public, address, cookie string
+		want                    bool
+	}{
+		{"https://bot.example.org", "https://bot.example.org/tokens", "__Host-switchboard", true},
+		{"https://bot.example.org", "https://bot.example.org/tokens", "switchboard", false},
+		{"https://bot.example.org/bot", "https://bot.example.org/bot/tokens", "__Secure-switchboard", true},
+		{"https://bot.example.org/bot", "https://bot.example.org/bot/tokens", "__Host-switchboard", false},
+		{"https://bot.example.org", "http://127.0.0.1:8484/tokens", "switchboard", true},
+		{"https://bot.example.org", "http://127.0.0.1:8484/tokens", "__Host-switchboard", true}, // by a proxy that keeps the name to itself
+		{"", "http://127.0.0.1:8484/tokens", "switchboard", true},
+	} {
+		handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: signedInAs{}, People: household{}, PublicURL: c.public}).Handler()
+		r := httptest.NewRequest(http.MethodGet, c.address, nil)
+		r.AddCookie(&http.Cookie{Name: c.cookie, Value: "ada"})
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if signedIn := w.Code == http.StatusForbidden; signedIn != c.want {
+			t.Errorf("%s at %s: %d", c.cookie, c.address, w.Code)
 		}
 	}
 }
