@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"switchboard/channels/web"
 	"switchboard/router/browsers"
@@ -75,4 +77,27 @@ func TestCookieOnHTTPS(t *testing.T) {
 			t.Errorf("%s at %s: %d", c.cookie, c.address, w.Code)
 		}
 	}
+}
+
+// deadlined notes until when the body of a call may come.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlined) SetReadDeadline(until time.Time) error { d.until = until; return nil }
+
+// Anybody can begin to send a form that signs in, and has no five minutes for it.
+func TestFormsOfNobodyKnownComeSoon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: letsIn{}, People: household{}, Visits: waiting{}, PublicURL: "https://example.org/bot"}).Handler()
+		for path, want := range map[string]time.Duration{"/bot/signin/code": 10 * time.Second, "/signin/link": 10 * time.Second, "/bot/chat": 5 * time.Minute} {
+			w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+			handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, path, nil))
+			if got := time.Until(w.until); got != want {
+				t.Errorf("%s may take %v, want %v", path, got, want)
+			}
+		}
+	})
 }

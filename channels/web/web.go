@@ -156,15 +156,18 @@ func (s *Site) Handler() http.Handler {
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
 		h.Set("Cache-Control", "no-store")
-		out := http.NewResponseController(w)
-		_ = out.SetReadDeadline(time.Now().Add(formWait)) // not every connection has one
-		_ = out.SetWriteDeadline(time.Now().Add(formWait))
 		if s.base != "" {
 			below := func(path string) string { return "/" + strings.TrimPrefix(strings.TrimPrefix(path, s.base), "/") }
 			if r.URL.Path = below(r.URL.Path); r.URL.RawPath != "" { // keys of sessions hold a slash
 				r.URL.RawPath = below(r.URL.RawPath)
 			}
 		}
+		out, wait := http.NewResponseController(w), formWait
+		if strings.HasPrefix(r.URL.Path, "/signin") {
+			wait = signInWait
+		}
+		_ = out.SetReadDeadline(time.Now().Add(wait)) // not every connection has one
+		_ = out.SetWriteDeadline(time.Now().Add(formWait))
 		if strings.HasSuffix(r.URL.Path, "/live") { // a stream is sent as it comes
 			pages.ServeHTTP(w, r)
 		} else {
@@ -173,8 +176,8 @@ func (s *Site) Handler() http.Handler {
 	})
 }
 
-// formWait is how long a form, or a page, may take to come whole. What streams sets times of its own.
-const formWait = 5 * time.Minute
+// formWait is how long a form, or a page, may take to come whole, and signInWait a form of nobody known. What streams sets times of its own.
+const formWait, signInWait = 5 * time.Minute, 10 * time.Second
 
 // contentPolicy lets a page load what the program serves and nothing else, and nobody frame it.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; " +
