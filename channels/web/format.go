@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bufio"
 	"bytes"
 	"embed"
 	"html"
@@ -21,38 +22,34 @@ import (
 	goldhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
 
-	"switchboard/channels"
 	"switchboard/channels/render"
 )
 
 const (
-	// highlightMost is how much code is highlighted, in bytes, and highlightFor how long that may take: what is behind stays plain.
+	// highlightMost is how much code is highlighted, in bytes, and highlightFor how long that may take, of all on a page highlightPage:
+	// what is behind stays plain.
 	highlightMost = 64 << 10
 	highlightFor  = 100 * time.Millisecond
+	highlightPage = 300 * time.Millisecond
 )
 
 // A formatter writes Markdown as HTML. The zero value is not usable.
 type formatter struct {
 	url    func(path string) string // of a page of ours
-	whole  renderer.Renderer        // of texts that are complete
-	grows  renderer.Renderer        // of those that are not: their code is plain
+	to     renderer.Renderer
 	policy *bluemonday.Policy
 }
 
 func newFormatter(url func(string) string) *formatter {
 	f := &formatter{url: url, policy: policy()}
-	f.whole, f.grows = f.renderer(true), f.renderer(false)
-	return f
-}
-
-func (f *formatter) renderer(highlights bool) renderer.Renderer {
-	return renderer.NewRenderer(renderer.WithNodeRenderers(
-		util.Prioritized(&nodes{f, highlights}, 100),
+	f.to = renderer.NewRenderer(renderer.WithNodeRenderers(
+		util.Prioritized(&nodes{f}, 100),
 		util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500),
 		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 		util.Prioritized(extension.NewTaskCheckBoxHTMLRenderer(), 500),
 		util.Prioritized(goldhtml.NewRenderer(), 1000),
 	))
+	return f
 }
 
 // policy is what may stand in a text of somebody's: what the renderer below writes, and no more.
@@ -77,14 +74,13 @@ func policy() *bluemonday.Policy {
 	return p
 }
 
-// text is Markdown as HTML. Files are those of its message, which links to attachment:ID name. Grows: it is not complete.
-func (f *formatter) text(markdown string, files []channels.SessionFile, grows bool) template.HTML {
+// text is Markdown as HTML. Left is for how long code of its page may still be highlighted; nil: it is alone.
+func (f *formatter) text(markdown string, left *time.Duration) template.HTML {
 	var b bytes.Buffer
-	to := f.whole
-	if grows {
-		to = f.grows
+	if left == nil {
+		left = new(highlightFor)
 	}
-	if err := render.Parse(markdown).Render(&b, to); err != nil { // a buffer takes everything
+	if err := render.Parse(markdown).Render(writer{bufio.NewWriter(&b), left}, f.to); err != nil { // a buffer takes everything
 		return template.HTML("<pre>" + html.EscapeString(markdown) + "</pre>") //nolint:gosec // it is escaped
 	}
 	return template.HTML(f.policy.SanitizeBytes(b.Bytes())) //nolint:gosec // that is what the policy is for
@@ -107,11 +103,14 @@ func plain(text string) template.HTML {
 
 var address = regexp.MustCompile(`https?://[^\s<>"]+`)
 
-// nodes writes what the library's renderers write otherwise.
-type nodes struct {
-	*formatter
-	highlights bool
+// A writer is what the library's renderers write a text to.
+type writer struct {
+	*bufio.Writer
+	left *time.Duration // for how long code may still be highlighted
 }
+
+// nodes writes what the library's renderers write otherwise.
+type nodes struct{ *formatter }
 
 // RegisterFuncs implements renderer.NodeRenderer.
 func (n *nodes) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -146,11 +145,9 @@ func (n *nodes) code(w util.BufWriter, source []byte, node ast.Node, entering bo
 	}
 	code := string(node.Lines().Value(source))
 	_, _ = w.WriteString(`<div class="code"><span class="lang">` + html.EscapeString(language) + `</span><pre tabindex="0"><code>`)
-	if n.highlights {
-		highlight(w, language, code)
-	} else {
-		_, _ = w.WriteString(html.EscapeString(code))
-	}
+	began, left := time.Now(), w.(writer).left
+	highlight(w, language, code, began.Add(min(*left, highlightFor)))
+	*left -= time.Since(began)
 	_, _ = w.WriteString("</code></pre></div>\n")
 	return ast.WalkSkipChildren, nil
 }
@@ -224,12 +221,12 @@ var lexers = sync.OnceValue(func() *chroma.LexerRegistry {
 	return r
 })
 
-// highlight writes code with classes for what its words are; plain where the language is not known.
-func highlight(w io.Writer, language, code string) {
+// highlight writes code with classes for what its words are; plain where the language is not known, and from an instant on.
+func highlight(w io.Writer, language, code string, until time.Time) {
 	written := 0
 	write := func(s string) { _, _ = io.WriteString(w, s) }
 	defer func() { write(html.EscapeString(code[written:])) }()
-	if language == "" || len(code) > highlightMost {
+	if language == "" || len(code) > highlightMost || !time.Now().Before(until) {
 		return
 	}
 	lexer := lexers().Get(language)
@@ -240,7 +237,7 @@ func highlight(w io.Writer, language, code string) {
 	if err != nil {
 		return
 	}
-	for until := time.Now().Add(highlightFor); time.Now().Before(until); {
+	for time.Now().Before(until) {
 		token := tokens()
 		if token == chroma.EOF || !strings.HasPrefix(code[written:], token.Value) { // some lexers end a text with a line break of their own
 			return

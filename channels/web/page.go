@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"switchboard/channels"
 	"switchboard/channels/api"
 	failures "switchboard/internal/api"
 	"switchboard/internal/words"
@@ -28,14 +27,12 @@ type pages struct{ all *template.Template }
 
 func newPages(s *Site) *pages {
 	return &pages{template.Must(template.New("").Funcs(template.FuncMap{
-		"url":   s.url,
-		"asset": s.assetURL,
-		"chat":  s.chatURL,
-		"path":  url.PathEscape,
-		"text": func(markdown string, files []channels.SessionFile) template.HTML {
-			return s.format.text(markdown, files, false)
-		},
-		"grows":    func(markdown string) template.HTML { return s.format.text(markdown, nil, true) },
+		"url":      s.url,
+		"asset":    s.assetURL,
+		"chat":     s.chatURL,
+		"path":     url.PathEscape,
+		"text":     s.format.text,
+		"grows":    func(markdown string) template.HTML { return s.format.text(markdown, new(time.Duration)) }, // it is not complete
 		"plain":    plain,
 		"time":     func(t time.Time) template.HTML { return moment(t) },
 		"since":    func(t time.Time) template.HTML { return timed(t, ` class="since"`) },

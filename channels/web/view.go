@@ -33,6 +33,7 @@ type message struct {
 	Event   int64
 	Mine    bool // whoever looks wrote it
 	Buttons []channels.Button
+	Left    *time.Duration // as of formatter.text
 }
 
 // Out says that we said it.
@@ -248,9 +249,10 @@ func (s *Site) complete(ctx context.Context, v *visitor, c *conversation) error 
 		}
 	}
 	buttons, err := s.Chats.Buttons(ctx, said...)
+	left := new(highlightPage)
 	for i := range c.items {
 		if m := c.items[i].Message; m != nil {
-			m.Buttons = buttons[m.ID]
+			m.Buttons, m.Left = buttons[m.ID], left
 		}
 	}
 	return err

@@ -34,8 +34,9 @@ type whyBody struct {
 	*turns.Explanation
 	Currency string
 	Text     string
-	Chat     bool // whoever looks may read its session
-	Open     bool // it can be stopped
+	Chat     bool           // whoever looks may read its session
+	Open     bool           // it can be stopped
+	Left     *time.Duration // as of formatter.text
 }
 
 func (s *Site) why(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +47,7 @@ func (s *Site) why(w http.ResponseWriter, r *http.Request) {
 	}
 	v, e := visitorOf(r), t.Explanation()
 	s.page(w, r, "chat", "Why", "why", whyBody{
-		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(),
+		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(), Left: new(highlightPage),
 	})
 }
 
