@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -148,7 +147,7 @@ func (s *Site) setupOf(ctx context.Context, step string) *setupBody {
 	case stepModel:
 		b.Servers = s.Setup.Servers(ctx)
 	case stepChannel:
-		b.Code = s.claims.get()
+		b.Code = s.goodClaim(ctx)
 	}
 	return b
 }
@@ -252,25 +251,29 @@ func (s *Site) keep(ctx context.Context, v *visitor, t Tried) (faults []string, 
 	return faults, err
 }
 
-// claims has the code that was made last, which nothing else shows again.
-type claims struct {
-	mu   sync.Mutex
-	code string
+// A claimCode is one to claim a channel with, and until when it is good.
+type claimCode struct {
+	code  string
+	until time.Time
 }
 
-func (c *claims) get() string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.code
+// goodClaim is the code that was made last here, as long as it is good; empty: there is none.
+func (s *Site) goodClaim(ctx context.Context) string {
+	if made := s.claims.Load(); made != nil {
+		if _, until, err := s.OpenClaim(ctx); err == nil && until.Equal(made.until) {
+			return made.code
+		}
+	}
+	return ""
 }
 
 func (s *Site) makeClaim(ctx context.Context, v *visitor) error {
 	code, err := s.Setup.Claim(ctx, v.actor())
-	if err == nil {
-		s.claims.mu.Lock()
-		defer s.claims.mu.Unlock()
-		s.claims.code = code
+	if err != nil {
+		return err
 	}
+	_, until, err := s.OpenClaim(ctx)
+	s.claims.Store(&claimCode{code, until})
 	return err
 }
 

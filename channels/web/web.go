@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -76,6 +77,8 @@ type Deps struct {
 	Settings settings.Keeper
 	File     SettingsFile
 	Setup    Setup
+	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
+	OpenClaim func(ctx context.Context) (made, until time.Time, err error)
 }
 
 // People knows who there is.
@@ -94,7 +97,7 @@ type Site struct {
 	mux    *http.ServeMux
 	assets map[string]asset
 	menu   []entry
-	claims claims
+	claims atomic.Pointer[claimCode] // that nothing else shows again
 	looks  looks
 
 	streams, forms busy

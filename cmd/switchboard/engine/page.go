@@ -31,7 +31,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Jobs:     e.jobs, JobReader: of, Money: e.db, Budget: func() money.Budget { return e.settings.Now().Limits() },
 		Register: of, Asking: e.router.Asking, Judge: e.settings.JudgePerson, Named: e.named, Usable: usedTools{e}.Usable, BrowserList: of,
 		SecretList: of, Secrets: e.settings, TokenKeeper: e.tokens, AuditLog: of, Verify: e.verify,
-		Settings: e.settings.Changes(), File: settingsFile{e}, Setup: setup{e},
+		Settings: e.settings.Changes(), File: settingsFile{e}, Setup: setup{e}, OpenClaim: of.OpenClaim,
 	})
 }
 
