@@ -122,7 +122,7 @@ func newSpentRow(b money.Budget, of string, x money.Spent, limit float64) spentR
 func (s *Site) charts(ctx context.Context, v *visitor, b money.Budget, now time.Time, body *moneyBody) error {
 	of := money.UsageFilter{Since: b.Day(now.AddDate(0, 0, 1-moneyDays)), By: "day"}
 	if !v.admin() {
-		of.Person = v.person.Name
+		of.Person, of.Since = v.person.Name, max(of.Since, b.Day(v.person.Since)) // somebody else may have been called so before
 	}
 	days, err := s.Money.Usage(ctx, of)
 	if err != nil {

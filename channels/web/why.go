@@ -3,7 +3,6 @@ package web
 import (
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"switchboard/router/core"
@@ -23,7 +22,7 @@ func (s *Site) turn(r *http.Request) (*turns.Turn, error) {
 	if err == nil && t.Person != v.person.Name && !v.admin() {
 		return nil, core.ErrNotFound
 	}
-	if err == nil && !v.admin() && strings.HasPrefix(t.Session, Kind+":") { // it may be of who was called so before
+	if err == nil && !v.admin() && t.CreatedAt.Before(v.person.Since) { // of who was called so before, or of an account that they joined
 		_, err = s.mine(r.Context(), v, t.Session)
 	}
 	return t, err
