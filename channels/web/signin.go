@@ -18,7 +18,7 @@ import (
 // cookie is the name of the one that has a browser's secret.
 const cookie = "switchboard"
 
-// secureCookie is that on https: a browser takes a cookie of such a name from no other host, or over no http.
+// secureCookie is that on https: browsers take both from https alone, and the first from no other host of the domain.
 func (s *Site) secureCookie() string {
 	if s.base == "" {
 		return "__Host-" + cookie
