@@ -77,6 +77,41 @@ func TestAnswerGrows(t *testing.T) {
 	})
 }
 
+// A page that is loaded again in the middle of an answer shows what was made of it, and the rest as it comes.
+func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		s.Model.Handle(teller)
+		ada := s.signedIn(t, "ada")
+		ada.writes("hello")
+		ada.reads("heard: hello")
+		hold := make(chan struct{})
+		s.Model.Handle(func(llmtest.Request) llmtest.Reply {
+			slowly := llmtest.Text(llmtest.Plan("show it", llmtest.Answer(growsText)))
+			slowly.Pause, slowly.HoldAt, slowly.Hold = 50*time.Millisecond, 20, hold
+			return slowly
+		})
+		ada.writes("count")
+		grown := func(word string) string {
+			return fmt.Sprintf(`(() => { const made = document.querySelector("#growing").innerText; return made.startsWith("A title") && made.split("One two").length === 2 && made.includes(%q) })()`, word)
+		}
+		ada.Await("the text grows", grown("five"))
+		ada.Run(chromedp.Reload())
+		ada.Await("what was made is there", grown("five")+` && !document.querySelector("#growing").innerText.includes("twenty")`)
+		close(hold)
+		ada.Await("it grows on", grown("twenty"))
+		ada.reads("all that is to be said was said")
+		ada.Await("nothing grows any more", `document.querySelector("#growing").innerText === ""`)
+		whole := `[...document.querySelectorAll("#items > article .text")].map((e) => e.innerText)`
+		before := pagetest.Evaluate[[]string](ada.Page, whole)
+		ada.Run(chromedp.Reload())
+		ada.Await("the same from the beginning", `document.querySelector("#items")`)
+		if after := pagetest.Evaluate[[]string](ada.Page, whole); len(before) != 4 || !slices.Equal(before, after) || !strings.HasPrefix(before[3], "A title\n\nOne two three four") {
+			t.Errorf("the page showed %q, and shows %q once it is loaded again", before, after)
+		}
+	})
+}
+
 // A plan is a checklist that ticks itself, is folded at the end, and has its tasks' output on demand.
 func TestPlanTicksItself(t *testing.T) {
 	t.Parallel()
