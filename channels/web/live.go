@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -47,8 +48,13 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	out := &chatStream{stream: newStream(w), site: s, visitor: v, seen: seen, ctx: r.Context()}
+	ctx, stop := context.WithCancel(r.Context())
+	var settling sync.WaitGroup
+	settling.Go(func() { out.settle(ctx, strings.Split(r.URL.Query().Get("shown"), ",")) })
+	defer settling.Wait()
+	defer stop()
 	still := s.once(func(ctx context.Context) error { return s.still(ctx, v) })
-	if s.own(v, session) {
+	if seen.Ours {
 		err = s.Channel.Follow(r.Context(), api.Following{
 			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,
 		}, out)
@@ -112,6 +118,7 @@ func (s *Site) followElsewhere(ctx context.Context, session string, after int64,
 
 // A stream is one open page, which is sent pieces of HTML.
 type stream struct {
+	mu  sync.Mutex // of who writes
 	w   io.Writer
 	out *http.ResponseController
 }
@@ -120,11 +127,13 @@ func newStream(w http.ResponseWriter) *stream {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	return &stream{w, http.NewResponseController(w)}
+	return &stream{w: w, out: http.NewResponseController(w)}
 }
 
 // Write implements api.Outlet.
 func (o *stream) Write(puts func() error) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	_ = o.out.SetWriteDeadline(time.Now().Add(streamWait)) // not every writer has one
 	if err := puts(); err != nil {
 		return err
@@ -141,9 +150,10 @@ func (o *stream) Ping() error {
 func (o *stream) part(n int64, html string) error {
 	var b strings.Builder
 	if n > 0 {
-		fmt.Fprintf(&b, "id: %d\n", n)
+		fmt.Fprintf(&b, "id: %d\nevent: event\n", n)
+	} else {
+		b.WriteString("event: part\n") // to browsers, it has the number of the event before it
 	}
-	b.WriteString("event: part\n")
 	for line := range strings.SplitSeq(strings.ReplaceAll(html, "\r", ""), "\n") {
 		b.WriteString("data: " + line + "\n")
 	}
@@ -171,6 +181,46 @@ func (o *chatStream) Put(e channels.SessionEvent) error {
 	return o.part(e.N, html)
 }
 
+// settle takes buttons off the page once what they decide is decided, also elsewhere: of that, this session has no event. Shown are
+// the elements with buttons that the page had before the stream began.
+func (o *chatStream) settle(ctx context.Context, shown []string) {
+	happened, stop := o.site.Program.Activity.Follow()
+	defer stop()
+	for o.Write(func() error { return o.takeOff(ctx, shown) }) == nil {
+		shown = nil
+		select {
+		case <-ctx.Done():
+			return
+		case <-happened:
+		}
+		if !retry.Sleep(ctx, nowEvery) { // an event of this session that says how it was decided comes first
+			return
+		}
+	}
+}
+
+func (o *chatStream) takeOff(ctx context.Context, shown []string) error {
+	approvals, messages, err := o.site.settled(ctx, o.visitor, o.seen, shown)
+	if err != nil {
+		o.site.Log.DebugContext(ctx, "buttons stay", "session", o.seen.Session, "error", err)
+	}
+	parts := []string{}
+	for _, id := range messages {
+		parts = append(parts, fmt.Sprintf(`<form id="b-%d" hx-swap-oob="delete"></form>`, id))
+	}
+	for _, a := range approvals {
+		part, err := o.site.fragment("approval", a)
+		if err != nil {
+			return err
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return o.part(0, strings.Join(parts, "\n"))
+}
+
 // html is what an event changes of the page.
 func (o *chatStream) html(e *channels.SessionEvent) (string, error) {
 	if e.Kind == channels.KindDelta {
@@ -190,7 +240,7 @@ func (o *chatStream) html(e *channels.SessionEvent) (string, error) {
 	case changed == nil:
 	case changed.Message != nil:
 		m := changed.Message
-		if m.Out() {
+		if m.Out() && o.seen.Ours {
 			buttons, e := o.site.Chats.Buttons(o.ctx, m.ID)
 			if m.Buttons = buttons[m.ID]; e != nil {
 				return "", e

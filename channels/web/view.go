@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -126,6 +127,7 @@ type conversation struct {
 	Last    int64  // event that was taken
 	Working int64  // the turn that is worked on; 0: none
 	Waiting bool   // it waits for somebody
+	Ours    bool   // whoever looks may write in it here
 
 	me    string
 	items []item
@@ -217,6 +219,7 @@ func (c *conversation) turn(id int64, state string) *item {
 // read is a session's conversation from an event on, and where it begins.
 func (s *Site) read(ctx context.Context, v *visitor, session string, after, upto int64) (*conversation, error) {
 	c := newConversation(session, v.person.Name)
+	c.Ours = s.own(v, session)
 	for {
 		page, err := s.Chats.Events(ctx, session, after, window)
 		if err != nil {
@@ -239,7 +242,7 @@ func (s *Site) read(ctx context.Context, v *visitor, session string, after, upto
 func (s *Site) complete(ctx context.Context, v *visitor, c *conversation) error {
 	var said []int64
 	for i := range c.items {
-		if m := c.items[i].Message; m != nil && m.Out() {
+		if m := c.items[i].Message; m != nil && m.Out() && c.Ours {
 			said = append(said, m.ID)
 		}
 		if a := c.items[i].Approval; a != nil && a.State == "proposed" {
@@ -256,6 +259,37 @@ func (s *Site) complete(ctx context.Context, v *visitor, c *conversation) error 
 		}
 	}
 	return err
+}
+
+// settled are the approvals and the messages that are shown with buttons, of which none can be pressed any more. Shown are elements that
+// have some, besides those that c knows of.
+func (s *Site) settled(ctx context.Context, v *visitor, c *conversation, shown []string) (decided []*approval, messages []int64, err error) {
+	for i := range c.items {
+		if m := c.items[i].Message; m != nil && (len(m.Buttons) > 0 || slices.Contains(shown, fmt.Sprint("b-", m.ID))) {
+			messages = append(messages, m.ID)
+		}
+		if a := c.items[i].Approval; a != nil && a.State == "proposed" && (a.Request != "" || slices.Contains(shown, fmt.Sprint("a-", a.ID))) {
+			now := approval{ID: a.ID, Turn: a.Turn, State: a.State, Code: a.Code, Swap: true}
+			if err := s.request(ctx, v, c.Session, &now); err != nil {
+				return nil, nil, err
+			}
+			if now.Request == "" {
+				*a = now
+				decided = append(decided, a)
+			}
+		}
+	}
+	buttons, err := s.Chats.Buttons(ctx, messages...)
+	if err != nil {
+		return decided, nil, err
+	}
+	messages = slices.DeleteFunc(messages, func(id int64) bool { return len(buttons[id]) > 0 })
+	for i := range c.items {
+		if m := c.items[i].Message; m != nil && slices.Contains(messages, m.ID) {
+			m.Buttons = nil
+		}
+	}
+	return decided, messages, nil
 }
 
 // request reads what an approval asks for.

@@ -71,14 +71,16 @@ if (log) {
 // --- The stream. A hidden page closes it, and goes on behind the last event that it has.
 let last = Number(chat?.dataset.last ?? 0), closing
 const net = $("#net")
+// The address says which buttons stand there: what they decide may be decided meanwhile.
+const address = () => `${streams.dataset.live}?after=${last}&shown=${all("#items form.choices").map((form) => form.id || form.closest("article").id)}`
 function connect() {
 	clearTimeout(closing)
 	if (!streams?.dataset.live || $("#live")) return
 	const live = document.createElement("div")
 	live.id = "live"
 	live.hidden = true
-	live.setAttribute("sse-connect", `${streams.dataset.live}?after=${last}`)
-	live.setAttribute("sse-swap", "part")
+	live.setAttribute("sse-connect", address())
+	live.setAttribute("sse-swap", "part,event")
 	live.setAttribute("hx-swap", "none")
 	streams.append(live)
 	htmx.process(live)
@@ -101,7 +103,7 @@ addEventListener("pagehide", disconnect)
 addEventListener("htmx:sseOpen", () => { if (net) net.textContent = "" })
 addEventListener("htmx:sseError", (event) => {
 	if (net) net.textContent = "Reconnecting…"
-	$("#live")?.setAttribute("sse-connect", `${streams.dataset.live}?after=${last}`)
+	$("#live")?.setAttribute("sse-connect", address())
 	if (event.detail.source?.readyState === EventSource.CLOSED) askAgain()
 })
 // A stream that is refused may be of somebody who is signed in no more.
@@ -114,8 +116,8 @@ function askAgain() {
 	}, 1000)
 }
 addEventListener("htmx:sseBeforeMessage", (event) => {
-	const n = Number(event.detail.lastEventId || 0), part = event.detail.data
-	if (n && n <= last && !part.includes('id="growing"')) { // it came before
+	const n = Number(event.detail.lastEventId || 0)
+	if (event.detail.type === "event" && n <= last) { // it came before
 		event.preventDefault()
 		return
 	}

@@ -1,11 +1,13 @@
 package page_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"switchboard/channels/platformtest/pagetest"
 	"switchboard/cmd/switchboard/programtest"
 )
 
@@ -34,6 +36,42 @@ func TestChatOfAnotherChannel(t *testing.T) {
 	})
 }
 
+// What was decided on another page, or is not asked any more, loses its buttons on every open page.
+func TestDecidedElsewhereLosesItsButtons(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		s.Model.Handle(teller)
+		root, ada := s.signedIn(t, "root"), s.signedIn(t, "ada")
+		root.writes("hello")
+		root.reads("heard: hello")
+		ada.writes("run echo one")
+		root.Await("root is asked", `document.querySelector("#items .approval.proposed pre").innerText.includes("echo one")`)
+		now := &browser{Page: root.Tab(), site: s, t: t}
+		now.opens("/now")
+		now.clicks(`#now-approvals button[value=once]`)
+		ada.reads("ran: ")
+		gone := func(n int) string {
+			return fmt.Sprintf(`document.querySelectorAll("#items .approval").length === %d && !document.querySelector("#items form")`, n)
+		}
+		root.Await("the chat asks no more", gone(1))
+		ada.writes("run echo two")
+		root.Await("root is asked", `document.querySelector("#items .approval:last-of-type pre").innerText.includes("echo two")`)
+		ada.clicks(`#state .working button`)
+		root.Await("what was stopped is not asked", gone(2))
+		ada.Await("nor where it was stopped", gone(2))
+
+		ada.writes("choose something")
+		ada.reads("Which one?")
+		other := &browser{Page: ada.Tab(), site: s, t: t}
+		other.opens(pagetest.Evaluate[string](ada.Page, "location.pathname"))
+		ada.Do(`disconnect()`) // as a hidden page does
+		other.clicks(`#items .choices button`)
+		other.reads("heard: Tea")
+		ada.Do(`connect()`)
+		ada.Await("it was chosen", gone(2))
+	})
+}
+
 // An admin reads what somebody else said after a press, which the audit log has, and writes nothing there; users do not.
 func TestAdminReadsAfterAPress(t *testing.T) {
 	t.Parallel()
@@ -48,7 +86,7 @@ func TestAdminReadsAfterAPress(t *testing.T) {
 		}
 		root.clicks(`#main form button`)
 		root.reads("heard: a secret plan")
-		root.Await("no line to write in", `!document.querySelector("#composer")`)
+		root.Await("no line to write in, and nothing to try again", `!document.querySelector("#composer") && !document.querySelector("#state button")`)
 		s.Platform.Say("a1", "ada", "goes on")
 		root.reads("heard: goes on")
 		root.opens("/audit")
