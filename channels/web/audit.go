@@ -43,7 +43,7 @@ func (s *Site) auditBody(r *http.Request) (b *auditBody, ok bool, err error) {
 	b = &auditBody{Person: strings.TrimSpace(q.Get("person")), Kind: strings.ToLower(strings.TrimSpace(q.Get("kind"))), Day: q.Get("day"), Turn: strings.TrimSpace(q.Get("turn")), Actions: audit.Actions()}
 	f, before := audit.Filter{Person: b.Person, Kind: b.Kind}, int64(0)
 	if b.Day != "" {
-		day, err := time.ParseInLocation(time.DateOnly, b.Day, zoneOf(visitorOf(r)))
+		day, err := time.ParseInLocation(time.DateOnly, b.Day, s.zoneOf(visitorOf(r)))
 		if err != nil {
 			return nil, false, nil //nolint:nilerr // it is said so
 		}

@@ -46,16 +46,16 @@ func (s *Site) why(w http.ResponseWriter, r *http.Request) {
 	}
 	v, e := visitorOf(r), t.Explanation()
 	s.page(w, r, "chat", "Why", "why", whyBody{
-		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(), Left: new(highlightPage),
+		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), s.zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(), Left: new(highlightPage),
 	})
 }
 
 // zoneOf is the time zone that somebody reads times in.
-func zoneOf(v *visitor) *time.Location {
-	if zone, err := time.LoadLocation(v.person.TimeZone); err == nil {
+func (s *Site) zoneOf(v *visitor) *time.Location {
+	if zone, err := time.LoadLocation(v.person.TimeZone); err == nil && v.person.TimeZone != "" {
 		return zone
 	}
-	return time.UTC
+	return s.Budget().Zone // which is that of people who named none
 }
 
 // output answers with what a task brought.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -78,6 +79,9 @@ func TestJobsAreTheirOwners(t *testing.T) {
 		ada.wants(400, "Write to me in a chat first", "POST", "/jobs", "kind", "reminder", "when", "tomorrow at 9", "text", "call Ann")
 		for _, c := range []*client{ada, bob, root} {
 			c.wants(200, "", "POST", "/chat", "text", "hello")
+		}
+		if page := ada.wants(200, "hello", "GET", fmt.Sprint("/turns/", s.rows("SELECT id FROM turns WHERE person = 'ada'")[0][0])); !regexp.MustCompile(`\d CES?T`).MatchString(page) {
+			t.Errorf("why a turn went so is not told in times of Rome:\n%s", page)
 		}
 		ada.wants(200, "That is: every weekday at 08:00 (Europe/Rome); next ", "GET", "/jobs/read?kind=reminder&when=every+weekday+at+8")
 		ada.wants(200, `class="wrong"`, "GET", "/jobs/read?kind=reminder&when=when+pigs+fly")
