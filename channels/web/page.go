@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -143,6 +144,12 @@ func isPart(r *http.Request) bool {
 	return r.Header.Get("HX-Request") == "true" && r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
+// titles are those of refusals; others did not work.
+var titles = map[int]string{
+	http.StatusUnauthorized: "You are not signed in", http.StatusForbidden: "That is not for you", http.StatusNotFound: "Not found",
+	http.StatusTooManyRequests: "Not now", http.StatusServiceUnavailable: "Not now",
+}
+
 // refuse answers with a sentence for people.
 func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, sentence string) {
 	if isPart(r) {
@@ -151,7 +158,7 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, senten
 		s.write(w, r, status, "toast", sentence)
 		return
 	}
-	s.write(w, r, status, "refused", map[string]any{"Title": http.StatusText(status), "Sentence": sentence})
+	s.write(w, r, status, "refused", map[string]any{"Title": cmp.Or(titles[status], "That did not work"), "Sentence": sentence})
 }
 
 // fail answers with what went wrong: what is the reader's business in words, else that the log has more.

@@ -53,7 +53,7 @@ func TestNow(t *testing.T) {
 		ada.Shoot("why")
 		ada.refused = "status of 403"
 		ada.opens("/now")
-		ada.Await("a refusal", `document.body.innerText.includes("That is for admins.")`)
+		ada.Await("a refusal", `document.body.innerText.includes("That is not for you") && document.body.innerText.includes("That is for admins.")`)
 
 		bob := s.signedIn(t, "bob")
 		bob.refused = "status of 404"
