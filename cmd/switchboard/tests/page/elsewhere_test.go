@@ -54,8 +54,11 @@ func TestDecidedElsewhereLosesItsButtons(t *testing.T) {
 			return fmt.Sprintf(`document.querySelectorAll("#items .approval").length === %d && !document.querySelector("#items form")`, n)
 		}
 		root.Await("the chat asks no more", gone(1))
-		ada.writes("run echo two")
+		ada.writes("run echo two " + strings.Repeat("and more ", 500))
 		root.Await("root is asked", `document.querySelector("#items .approval:last-of-type pre").innerText.includes("echo two")`)
+		if kept := fmt.Sprint(s.rows("SELECT name, state FROM attachments")); kept != "[[command.txt clean]]" {
+			t.Errorf("the whole of it is kept as %s", kept)
+		}
 		ada.clicks(`#state .working button`)
 		root.Await("what was stopped is not asked", gone(2))
 		ada.Await("nor where it was stopped", gone(2))
