@@ -49,7 +49,7 @@ clients:
 # one token, on both databases.
 load:
 	go test -tags load -run '^TestLoad$$' -count 1 -timeout 30m -v ./cmd/switchboard/tests/web
-	go test -tags load -run '^TestPageLoad$$' -count 1 -timeout 30m -v ./cmd/switchboard/tests/page
+	go test -tags load -run '^Test(PageLoad|OpenPagesAskNothing)$$' -count 1 -timeout 30m -v ./cmd/switchboard/tests/page
 
 # Static binaries of this version for Linux and macOS, with their sums, in dist. For Windows it is compiled as well, to
 # keep that possible: commands of the bot run on Linux alone.

@@ -4,6 +4,7 @@ package page_test
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -58,29 +59,64 @@ func TestPageLoad(t *testing.T) {
 			measure("a conversation of 10,000 messages", large)
 			measure("a new chat", "/")
 			before := resident(t, s)
-			for range 200 {
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.address+small+"/live?after=0", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r.Header.Set("Cookie", "switchboard="+v.cookie)
-				resp, err := http.DefaultTransport.RoundTrip(r)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer resp.Body.Close()
-				buffer := make([]byte, 4<<10)
-				go func() {
-					for {
-						if _, err := resp.Body.Read(buffer); err != nil {
-							return
-						}
-					}
-				}()
-			}
+			v.open(small+"/live?after=0", 100) // one person has no more
+			bob := &visit{site: s, t: t}
+			bob.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("bob")))
+			bob.open(bob.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"begin"}}).Header.Get("Location")+"/live?after=0", 100)
 			time.Sleep(5 * time.Second)
 			t.Logf("200 open pages: %d MB more", (resident(t, s)-before)>>10)
 		})
+	}
+}
+
+// Pages that are open ask the database nothing while nothing happens. How many transactions it had is told late, by up to ten seconds.
+func TestOpenPagesAskNothing(t *testing.T) {
+	s := newSite(t, "postgres", "")
+	s.Ask("root", "hello")
+	root := &visit{site: s, t: t}
+	root.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
+	chat := root.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"begin"}}).Header.Get("Location")
+	asked := func() int {
+		n, err := strconv.Atoi(s.rows("SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = current_database()")[0][0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	window := func() int {
+		time.Sleep(15 * time.Second)
+		before := asked()
+		time.Sleep(40 * time.Second)
+		return asked() - before
+	}
+	without := window()
+	root.open(chat+"/live?after=0", 20)
+	root.open("/c/"+url.PathEscape(s.rows("SELECT key FROM sessions WHERE key LIKE 'play:%'")[0][0])+"/live?after=0", 15)
+	root.open("/now/live", 15)
+	with := window()
+	t.Logf("transactions in 40 s: %d with no page, %d with 50 open pages", without, with)
+	if with > without+25 {
+		t.Error("open pages ask the database while nothing happens")
+	}
+}
+
+// open keeps streams open until the test ends.
+func (v *visit) open(path string, n int) {
+	for range n {
+		r, err := http.NewRequestWithContext(v.t.Context(), http.MethodGet, "http://"+v.address+path, nil)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		r.Header.Set("Cookie", "switchboard="+v.cookie)
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			v.t.Fatal(err)
+		}
+		v.t.Cleanup(func() { resp.Body.Close() })
+		if resp.StatusCode != http.StatusOK {
+			v.t.Fatalf("%s is answered %s", path, resp.Status)
+		}
+		go io.Copy(io.Discard, resp.Body)
 	}
 }
 
