@@ -309,14 +309,17 @@ document.addEventListener("click", (event) => {
 		grow()
 		text.focus()
 	} else if (button.id === "menu") {
-		const open = $("#side").classList.toggle("open")
-		button.setAttribute("aria-expanded", open)
-		if (open) $("#side a").focus()
+		side(!$("#side").classList.contains("open"))
+		if ($("#side").classList.contains("open")) $("#side a").focus()
 	}
 })
 document.addEventListener("click", (event) => {
-	if (!event.target.closest("#side, #menu")) $("#side")?.classList.remove("open")
+	if (!event.target.closest("#side, #menu")) side(false)
 })
+function side(open) {
+	$("#side")?.classList.toggle("open", open)
+	$("#menu")?.setAttribute("aria-expanded", open)
+}
 addEventListener("htmx:afterRequest", (event) => {
 	const form = event.target.closest?.("form[data-once]")
 	if (form && event.detail.successful) form.remove()
@@ -329,14 +332,20 @@ document.addEventListener("keydown", (event) => {
 	if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
 	const writes = event.target.closest?.("input, textarea, select, [contenteditable]")
 	if (event.key === "Escape") {
-		if ($("#side")?.classList.contains("open")) $("#side").classList.remove("open")
-		else if (writes && writes !== text) writes.blur()
-		else $("#state button[data-key]")?.click()
+		const menu = $("details.menu[open]"), stop = $("#state button[data-key]")
+		if ($("#side")?.classList.contains("open")) {
+			side(false)
+			$("#menu").focus()
+		} else if (menu) {
+			menu.open = false
+			$("summary", menu).focus()
+		} else if (writes && (writes !== text || !stop)) writes.blur()
+		else stop?.click()
 		return
 	}
 	if (writes) return
 	const keys = {
-		"/": () => { $("#side")?.classList.add("open"); $("#q")?.focus() },
+		"/": () => { side(true); $("#q")?.focus() },
 		n: () => $("a.new")?.click(),
 		j: () => step(1),
 		k: () => step(-1),
