@@ -41,7 +41,7 @@ func (a *API) events(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return f.c.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
-		out := newStream(w)
+		out := NewStream(w)
 		f.out = out
 		defer f.c.subscribe(f.listener)()
 		w.Header().Set(api.AfterHeader, strconv.FormatInt(f.after, 10))
@@ -110,19 +110,19 @@ func (a *API) feed(r *http.Request) (f *feed, missed string, err error) {
 }
 
 // begin says where the stream begins, so that a client which loses it before the first event knows.
-func (s *stream) begin(after int64, missed string) error {
-	return s.write(func() error {
+func (s *Stream) begin(after int64, missed string) error {
+	return s.Write(func() error {
 		if missed != "" {
 			data, err := json.Marshal(map[string]string{"reason": missed})
 			reset := channels.SessionEvent{Kind: channels.KindReset, Data: data, At: time.Now().UTC()}
 			if err == nil {
-				_, err = reset.WriteTo(s.w)
+				_, err = reset.WriteTo(s.W)
 			}
 			if err != nil {
 				return err
 			}
 		}
-		_, err := fmt.Fprintf(s.w, "id: %d\n\n", after)
+		_, err := fmt.Fprintf(s.W, "id: %d\n\n", after)
 		return err
 	})
 }

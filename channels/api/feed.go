@@ -48,13 +48,13 @@ func (p *pager) next(ctx context.Context, after int64) (events []channels.Sessio
 	return events, bytes, len(events) < size, err
 }
 
-// An outlet takes what a feed brings.
-type outlet interface {
-	// write has what puts puts sent at once.
-	write(puts func() error) error
-	put(e channels.SessionEvent) error
-	// ping says that the feed lives.
-	ping() error
+// An Outlet takes what a feed brings.
+type Outlet interface {
+	// Write has what puts puts sent at once.
+	Write(puts func() error) error
+	Put(e channels.SessionEvent) error
+	// Ping says that the feed lives.
+	Ping() error
 }
 
 // A feed is what one client is sent of a conversation: the events after a number, up to
@@ -63,7 +63,7 @@ type feed struct {
 	*listener
 	c *Channel
 	pager
-	out     outlet
+	out     Outlet
 	after   int64
 	until   int64
 	mayRead func(context.Context) error // of a session that is to be, whoever's that will be; nil: it may be read
@@ -119,7 +119,7 @@ page:
 				if err := f.good(ctx); err != nil {
 					return err
 				}
-				if err := f.out.ping(); err != nil {
+				if err := f.out.Ping(); err != nil {
 					return err
 				}
 			case <-pace:
@@ -148,12 +148,12 @@ func (f *feed) events(ctx context.Context) (last bool, err error) {
 	if err := f.good(ctx); err != nil {
 		return true, err
 	}
-	err = f.out.write(func() error {
+	err = f.out.Write(func() error {
 		for _, e := range events {
 			if last = f.until >= 0 && e.N > f.until; last {
 				return nil
 			}
-			if err := f.out.put(e); err != nil {
+			if err := f.out.Put(e); err != nil {
 				return err
 			}
 			f.after = e.N
@@ -178,7 +178,7 @@ func (f *feed) delta(ctx context.Context) (wrote bool, err error) {
 		return false, err
 	}
 	f.known = f.now
-	return true, f.out.write(func() error { return f.out.put(event) })
+	return true, f.out.Write(func() error { return f.out.Put(event) })
 }
 
 // A Following is what is followed of a session.
@@ -191,29 +191,15 @@ type Following struct {
 	Good         func(context.Context) error // why the reader may read nothing more; nil: they may
 }
 
-// An Outlet takes what is followed. Write has what puts puts sent at once; Ping says that nothing happens.
-type Outlet interface {
-	Write(puts func() error) error
-	Put(e channels.SessionEvent) error
-	Ping() error
-}
-
 // Follow hands out what happens in a session, until ctx or the channel's run ends, or out or Good says so.
 func (c *Channel) Follow(ctx context.Context, f Following, out Outlet) error {
 	return c.serve(ctx, func(ctx context.Context, _ channels.Sink) error {
 		l := newListener(f.Conversation, f.Live)
 		defer c.subscribe(l)()
-		reading := feed{listener: l, c: c, pager: pager{from: f.Reader, session: f.Session}, out: opened{out}, after: f.After, until: -1, good: f.Good}
+		reading := feed{listener: l, c: c, pager: pager{from: f.Reader, session: f.Session}, out: out, after: f.After, until: -1, good: f.Good}
 		if err := out.Write(func() error { return nil }); err != nil {
 			return err
 		}
 		return reading.run(ctx)
 	})
 }
-
-// opened is an Outlet as feeds have it.
-type opened struct{ Outlet }
-
-func (o opened) write(puts func() error) error     { return o.Write(puts) }
-func (o opened) put(e channels.SessionEvent) error { return o.Put(e) }
-func (o opened) ping() error                       { return o.Ping() }

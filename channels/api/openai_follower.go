@@ -27,8 +27,8 @@ type follower struct {
 	}
 }
 
-// put takes the next event.
-func (f *follower) put(e channels.SessionEvent) error {
+// Put takes the next event.
+func (f *follower) Put(e channels.SessionEvent) error {
 	if e.Kind == channels.KindDelta {
 		f.growing.Add(e)
 		if f.growing.Turn != f.turn || f.turn == 0 {

@@ -46,7 +46,7 @@ func (a *API) chatPlain(w http.ResponseWriter, r *http.Request, person *core.Per
 		case <-begin:
 			_ = answer.start()
 		case <-ping.C:
-			_ = answer.ping()
+			_ = answer.Ping()
 		case text := <-grown:
 			_ = answer.grow(text)
 		case got := <-done:

@@ -22,7 +22,7 @@ func used(in, out int64) *usage { return &usage{in, out, in + out} }
 
 // A reply is the answer to a call in the making: sent in pieces, or as one at its end.
 type reply struct {
-	*stream  // nil: it has not begun, or is sent as one
+	*Stream  // nil: it has not begun, or is sent as one
 	w        http.ResponseWriter
 	pieces   bool
 	model    string
@@ -41,10 +41,10 @@ func newReply(w http.ResponseWriter, c *chat) *reply {
 
 // start sends the headers.
 func (r *reply) start() error {
-	if !r.pieces || r.stream != nil {
+	if !r.pieces || r.Stream != nil {
 		return nil
 	}
-	r.stream = newStream(r.w)
+	r.Stream = NewStream(r.w)
 	return r.chunk(map[string]any{"role": "assistant", "content": ""}, nil)
 }
 
@@ -75,21 +75,21 @@ func (r *reply) send(value any) error {
 }
 
 func (r *reply) data(text string) error {
-	err := r.text("data: " + text + "\n\n")
+	err := r.Text("data: " + text + "\n\n")
 	r.left = r.left || err != nil
 	return err
 }
 
-// ping implements outlet.
-func (r *reply) ping() error {
-	if r.stream == nil {
+// Ping implements Outlet.
+func (r *reply) Ping() error {
+	if r.Stream == nil {
 		return nil
 	}
-	return r.stream.ping()
+	return r.Stream.Ping()
 }
 
-// write implements outlet: each piece is sent at once.
-func (r *reply) write(puts func() error) error { return puts() }
+// Write implements Outlet: each piece is sent at once.
+func (r *reply) Write(puts func() error) error { return puts() }
 
 // grow sends what is new of a message that is being written. Nothing can be taken back: of one that begins again the end is waited for.
 func (r *reply) grow(text string) error {
@@ -165,7 +165,7 @@ func (r *reply) close(u *usage) error {
 
 // fail says what went wrong, if the stream has begun; else it returns it.
 func (r *reply) fail(err error) error {
-	if r.stream == nil || err == nil {
+	if r.Stream == nil || err == nil {
 		return err
 	}
 	if f, ok := errors.AsType[*api.Failure](err); ok {

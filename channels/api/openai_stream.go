@@ -144,7 +144,7 @@ func (a *API) follow(ctx context.Context, at place, person *core.Person, f *foll
 		if err := f.start(); err != nil {
 			return err
 		}
-		if f.stream != nil {
+		if f.Stream != nil {
 			defer f.hangUp(ctx)() // what went wrong is still said
 		}
 		defer at.channel.subscribe(feed.listener)()

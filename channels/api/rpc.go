@@ -83,12 +83,12 @@ func (s *socket) answer(id, result json.RawMessage, fault *rpcError) error {
 	return s.send(rpcMessage{ID: id, Result: result, Error: fault})
 }
 
-// write, put and ping make the socket an outlet; what is put is sent at once, and deliver pings.
-func (s *socket) write(puts func() error) error { return puts() }
-func (s *socket) ping() error                   { return nil }
+// Write and Ping implement Outlet: what is put is sent at once, and deliver pings.
+func (s *socket) Write(puts func() error) error { return puts() }
+func (s *socket) Ping() error                   { return nil }
 
-// put sends an event of a session.
-func (s *socket) put(e channels.SessionEvent) error {
+// Put sends an event of a session.
+func (s *socket) Put(e channels.SessionEvent) error {
 	data, err := e.View()
 	if err != nil {
 		return err

@@ -80,10 +80,10 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 	return channel.serve(r.Context(), func(ctx context.Context, _ channels.Sink) error {
 		news, stop := channel.watch()
 		defer stop()
-		out := newStream(w)
+		out := NewStream(w)
 		release := out.hangUp(ctx)
 		defer release()
-		if out.text(": watching\n\n") != nil {
+		if out.Text(": watching\n\n") != nil {
 			return nil
 		}
 		ping := time.NewTicker(pingEvery)
@@ -95,7 +95,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 				out.announceStop()
 				return nil
 			case <-ping.C:
-				if c.good(ctx) != nil || out.ping() != nil {
+				if c.good(ctx) != nil || out.Ping() != nil {
 					return nil
 				}
 				continue
@@ -112,7 +112,7 @@ func (a *API) watchAll(w http.ResponseWriter, r *http.Request) error {
 				a.Log.WarnContext(ctx, "event stream ended", "token", c.Token, "error", err)
 				return nil
 			}
-			if out.text(string(events)) != nil {
+			if out.Text(string(events)) != nil {
 				return nil
 			}
 		}
@@ -144,22 +144,25 @@ func (a *API) eachNews(ctx context.Context, channel *Channel, c *Caller, convs m
 	return nil
 }
 
-// A stream is an answer of server-sent events.
-type stream struct {
-	w   http.ResponseWriter
+// A Stream is an answer of server-sent events. It is an Outlet.
+type Stream struct {
+	W   io.Writer
 	out *http.ResponseController
+	mu  sync.Mutex // of who writes
 }
 
-// newStream begins one.
-func newStream(w http.ResponseWriter) *stream {
+// NewStream begins one.
+func NewStream(w http.ResponseWriter) *Stream {
 	h := w.Header()
 	h.Set("Content-Type", eventStream)
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
-	return &stream{w, http.NewResponseController(w)}
+	return &Stream{W: w, out: http.NewResponseController(w)}
 }
 
-// write has what writes sent at once. A client that does not read it is left.
-func (s *stream) write(writes func() error) error {
+// Write has what writes sent at once. A client that does not read it within api.WriteWait is left.
+func (s *Stream) Write(writes func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	_ = s.out.SetWriteDeadline(time.Now().Add(api.WriteWait)) // not every writer has one
 	if err := writes(); err != nil {
 		return err
@@ -167,23 +170,23 @@ func (s *stream) write(writes func() error) error {
 	return s.out.Flush()
 }
 
-// text writes a text.
-func (s *stream) text(text string) error {
-	return s.write(func() error { _, err := io.WriteString(s.w, text); return err })
+// Text writes a text.
+func (s *Stream) Text(text string) error {
+	return s.Write(func() error { _, err := io.WriteString(s.W, text); return err })
 }
 
-// put writes an event of a session.
-func (s *stream) put(e channels.SessionEvent) error {
-	_, err := e.WriteTo(s.w)
+// Put writes an event of a session.
+func (s *Stream) Put(e channels.SessionEvent) error {
+	_, err := e.WriteTo(s.W)
 	return err
 }
 
-// ping says that the stream lives.
-func (s *stream) ping() error { return s.text(": ping\n\n") }
+// Ping says that the stream lives.
+func (s *Stream) Ping() error { return s.Text(": ping\n\n") }
 
 // hangUp has a write that is under way when ctx ends end as well: a client that reads no more must not hold the engine's end up. Once
 // release has returned that does not come any more: what is written then goes out.
-func (s *stream) hangUp(ctx context.Context) (release func()) {
+func (s *Stream) hangUp(ctx context.Context) (release func()) {
 	done := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(done)
@@ -197,8 +200,8 @@ func (s *stream) hangUp(ctx context.Context) (release func()) {
 }
 
 // announceStop says that the engine stops, and that the client is to come again soon.
-func (s *stream) announceStop() {
+func (s *Stream) announceStop() {
 	_ = s.out.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = io.WriteString(s.w, ": the engine stops\nretry: 1000\n\n")
+	_, _ = io.WriteString(s.W, ": the engine stops\nretry: 1000\n\n")
 	_ = s.out.Flush()
 }

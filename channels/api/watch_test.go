@@ -116,7 +116,7 @@ func TestGoodbyeIsSentWhenTheEngineStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		line := &slowLine{ResponseRecorder: httptest.NewRecorder()}
-		s := newStream(line)
+		s := NewStream(line)
 		ctx, stop := context.WithCancel(t.Context())
 		release := s.hangUp(ctx)
 		defer release()

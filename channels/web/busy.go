@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	failures "switchboard/internal/api"
 )
 
 const (
@@ -49,6 +51,6 @@ func (s *Site) streaming(page http.HandlerFunc) http.HandlerFunc {
 		}
 		defer end()
 		page(w, r)
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(streamWait)) // its end is written too
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(failures.WriteWait)) // its end is written too
 	}
 }

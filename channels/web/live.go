@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/api"
@@ -17,9 +16,6 @@ import (
 	"switchboard/router/browsers"
 	"switchboard/router/core"
 )
-
-// streamWait is how long a browser may take to read a piece of a stream.
-const streamWait = 10 * time.Second
 
 // live streams what happens in a session as HTML that htmx puts in its place. The number of each event is the session's own, so that a
 // browser goes on behind the last one that it has.
@@ -117,37 +113,12 @@ func (s *Site) followElsewhere(ctx context.Context, session string, after int64,
 }
 
 // A stream is one open page, which is sent pieces of HTML.
-type stream struct {
-	mu  sync.Mutex // of who writes
-	w   io.Writer
-	out *http.ResponseController
-}
+type stream struct{ *api.Stream }
 
-func newStream(w http.ResponseWriter) *stream {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no")
-	return &stream{w: w, out: http.NewResponseController(w)}
-}
-
-// Write implements api.Outlet.
-func (o *stream) Write(puts func() error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	_ = o.out.SetWriteDeadline(time.Now().Add(streamWait)) // not every writer has one
-	if err := puts(); err != nil {
-		return err
-	}
-	return o.out.Flush()
-}
-
-// Ping implements api.Outlet.
-func (o *stream) Ping() error {
-	return o.Write(func() error { _, err := io.WriteString(o.w, ": ping\n\n"); return err })
-}
+func newStream(w http.ResponseWriter) stream { return stream{api.NewStream(w)} }
 
 // part writes a piece of HTML, with the number of its event; 0: it has none.
-func (o *stream) part(n int64, html string) error {
+func (o stream) part(n int64, html string) error {
 	var b strings.Builder
 	if n > 0 {
 		fmt.Fprintf(&b, "id: %d\nevent: event\n", n)
@@ -157,14 +128,13 @@ func (o *stream) part(n int64, html string) error {
 	for line := range strings.SplitSeq(strings.ReplaceAll(html, "\r", ""), "\n") {
 		b.WriteString("data: " + line + "\n")
 	}
-	b.WriteString("\n")
-	_, err := io.WriteString(o.w, b.String())
+	_, err := io.WriteString(o.W, b.String()+"\n")
 	return err
 }
 
 // A chatStream is an open page of a conversation.
 type chatStream struct {
-	*stream
+	stream
 	site    *Site
 	visitor *visitor
 	seen    *conversation

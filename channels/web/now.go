@@ -267,7 +267,7 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 }
 
 // awaitActivity waits until something happened, and says meanwhile that the stream lives, for as long as its reader still may read it.
-func awaitActivity(ctx context.Context, out *stream, happened <-chan struct{}, still func(context.Context) error) error {
+func awaitActivity(ctx context.Context, out stream, happened <-chan struct{}, still func(context.Context) error) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
@@ -288,7 +288,7 @@ func awaitActivity(ctx context.Context, out *stream, happened <-chan struct{}, s
 }
 
 // refreshNow writes the parts that are not as they were shown.
-func (s *Site) refreshNow(ctx context.Context, v *visitor, out *stream, shown map[string]string, faults map[int64]string) error {
+func (s *Site) refreshNow(ctx context.Context, v *visitor, out stream, shown map[string]string, faults map[int64]string) error {
 	if err := s.stillAdmin(ctx, v); err != nil {
 		return err
 	}
