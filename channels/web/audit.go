@@ -15,8 +15,8 @@ const auditMost = 50
 
 func (s *Site) auditPages() {
 	s.menu = append(s.menu, entry{Name: "audit", Path: "/audit", Label: "Audit", Admin: true})
-	s.mux.HandleFunc("GET /audit", s.forAdmins(s.audit))
-	s.mux.HandleFunc("POST /audit/verify", s.forAdmins(s.verify))
+	s.onlyAdmins("GET /audit", s.audit)
+	s.onlyAdmins("POST /audit/verify", s.verify)
 }
 
 // An auditBody is the page of the audit log.
@@ -37,28 +37,30 @@ type verified struct {
 	Good bool
 }
 
-// auditBody reads the rows that a call picks. ok is false where what it picks cannot be read.
-func (s *Site) auditBody(r *http.Request) (b *auditBody, ok bool, err error) {
+// errPicks says that what a call picks cannot be read.
+var errPicks = wrong("A day is written as 2026-11-29, and a turn as its number.")
+
+// auditBody reads the rows that a call picks.
+func (s *Site) auditBody(r *http.Request) (b *auditBody, err error) {
 	q := r.URL.Query()
 	b = &auditBody{Person: strings.TrimSpace(q.Get("person")), Kind: strings.ToLower(strings.TrimSpace(q.Get("kind"))), Day: q.Get("day"), Turn: strings.TrimSpace(q.Get("turn")), Actions: audit.Actions()}
 	f, before := audit.Filter{Person: b.Person, Kind: b.Kind}, int64(0)
 	if b.Day != "" {
-		day, err := time.ParseInLocation(time.DateOnly, b.Day, s.zoneOf(visitorOf(r)))
-		if err != nil {
-			return nil, false, nil //nolint:nilerr // it is said so
+		if f.Since, err = time.ParseInLocation(time.DateOnly, b.Day, s.zoneOf(visitorOf(r))); err != nil {
+			return nil, errPicks
 		}
-		f.Since, f.Until = day, day.AddDate(0, 0, 1)
+		f.Until = f.Since.AddDate(0, 0, 1)
 	}
 	for text, into := range map[string]*int64{b.Turn: &f.Turn, q.Get("before"): &before} {
 		if text == "" {
 			continue
 		}
 		if *into, err = strconv.ParseInt(text, 10, 64); err != nil || *into < 1 {
-			return nil, false, nil //nolint:nilerr // it is said so
+			return nil, errPicks
 		}
 	}
 	if b.Rows, err = s.AuditLog.Audit(r.Context(), f, before, auditMost+1); err != nil {
-		return nil, true, err
+		return nil, err
 	}
 	picks := url.Values{}
 	for name, value := range map[string]string{"person": b.Person, "kind": b.Kind, "day": b.Day, "turn": b.Turn} {
@@ -72,40 +74,34 @@ func (s *Site) auditBody(r *http.Request) (b *auditBody, ok bool, err error) {
 		picks.Set("before", strconv.FormatInt(b.Rows[auditMost-1].ID, 10))
 		b.Older = s.url("/audit?" + picks.Encode())
 	}
-	return b, true, nil
+	return b, nil
 }
 
-func (s *Site) audit(w http.ResponseWriter, r *http.Request) {
-	b, ok, err := s.auditBody(r)
-	switch {
-	case err != nil:
-		s.fail(w, r, err)
-	case !ok:
-		s.refuse(w, r, http.StatusBadRequest, "A day is written as 2026-11-29, and a turn as its number.")
-	case isPart(r):
-		s.write(w, r, http.StatusOK, "audit-rows", b)
-	default:
-		s.page(w, r, "audit", "Audit", "audit", b)
+func (s *Site) audit(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.auditBody(r)
+	if err != nil {
+		return err
 	}
+	if isPart(r) {
+		return s.part(w, r, "audit-rows", b)
+	}
+	return s.show(w, r, "audit", "Audit", "audit", b)
 }
 
 // verify holds the whole log to its seals.
-func (s *Site) verify(w http.ResponseWriter, r *http.Request) {
+func (s *Site) verify(w http.ResponseWriter, r *http.Request) error {
 	says, good, err := s.Verify(r.Context())
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	result := &verified{says, good}
 	if isPart(r) {
-		s.write(w, r, http.StatusOK, "verified", result)
-		return
+		return s.part(w, r, "verified", result)
 	}
-	b, _, err := s.auditBody(r)
-	if err != nil || b == nil {
-		s.fail(w, r, orNotFound(err))
-		return
+	b, err := s.auditBody(r)
+	if err != nil {
+		return err
 	}
 	b.Verified = result
-	s.page(w, r, "audit", "Audit", "audit", b)
+	return s.show(w, r, "audit", "Audit", "audit", b)
 }

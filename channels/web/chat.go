@@ -33,18 +33,18 @@ const (
 )
 
 func (s *Site) chatPages() {
-	s.mux.HandleFunc("GET /c/{key}", s.signedIn(s.chat))
+	s.forAll("GET /c/{key}", s.chat)
 	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.streaming(s.live)))
-	s.mux.HandleFunc("GET /c/{key}/older", s.signedIn(s.older))
-	s.mux.HandleFunc("POST /chat", s.withFiles(s.begin))
-	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.post))
-	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.withFiles(s.edit))
-	s.mux.HandleFunc("POST /c/{key}/press", s.signedIn(s.press))
-	s.mux.HandleFunc("POST /c/{key}/retry", s.signedIn(s.retry))
-	s.mux.HandleFunc("GET /c/{key}/export", s.signedIn(s.export))
-	s.mux.HandleFunc("POST /turns/{turn}/cancel", s.signedIn(s.cancel))
-	s.mux.HandleFunc("POST /approvals/{approval}", s.signedIn(s.decide))
-	s.mux.HandleFunc("GET /files/{file}", s.signedIn(s.file))
+	s.forAll("GET /c/{key}/older", s.older)
+	s.mux.HandleFunc("POST /chat", s.withFiles(s.tried(s.begin)))
+	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.tried(s.post)))
+	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.withFiles(s.tried(s.edit)))
+	s.forAll("POST /c/{key}/press", s.press)
+	s.forAll("POST /c/{key}/retry", s.retry)
+	s.forAll("GET /c/{key}/export", s.export)
+	s.forAll("POST /turns/{turn}/cancel", s.cancel)
+	s.forAll("POST /approvals/{approval}", s.decide)
+	s.forAll("GET /files/{file}", s.file)
 }
 
 // chatURL is the page of a session.
@@ -81,71 +81,61 @@ func choices(own, settings string, values ...string) []choice {
 }
 
 // home shows a new conversation.
-func (s *Site) home(w http.ResponseWriter, r *http.Request) {
-	s.page(w, r, "chat", "New chat", "chat", chatBody{Ours: true, State: newConversation("", ""), Modes: choices("", s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices("", s.Model(), s.Models()...)})
+func (s *Site) home(w http.ResponseWriter, r *http.Request) error {
+	return s.show(w, r, "chat", "New chat", "chat", chatBody{Ours: true, State: newConversation("", ""), Modes: choices("", s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices("", s.Model(), s.Models()...)})
 }
 
-func (s *Site) chat(w http.ResponseWriter, r *http.Request) {
+func (s *Site) chat(w http.ResponseWriter, r *http.Request) error {
 	v, key := visitorOf(r), r.PathValue("key")
 	info, err := s.mine(r.Context(), v, key)
 	if errors.Is(err, errAsk) {
-		s.page(w, r, "chat", "Somebody else's chat", "look", info)
-		return
+		return s.show(w, r, "chat", "Somebody else's chat", "look", info)
 	} else if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	from := max(info.FirstEvent-1, info.LastEvent-window)
-	seen, err := s.read(r.Context(), v, key, from, info.LastEvent)
+	body, err := s.upto(r, info, info.LastEvent)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	body := chatBody{
-		Session: info, Items: seen.items, State: seen, Ours: s.own(v, key),
-		Modes: choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices(info.Model, s.Model(), s.Models()...),
-	}
+	body.Ours, body.Looks = s.own(v, key), info.Person != v.person.Name
+	body.Modes, body.Models = choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), choices(info.Model, s.Model(), s.Models()...)
 	body.Channel, _, _ = strings.Cut(key, ":")
-	body.Looks = info.Person != v.person.Name
-	seen.Last = max(seen.Last, info.LastEvent)
-	if from >= info.FirstEvent {
-		body.First = from + 1
-	}
+	body.State.Last = max(body.State.Last, info.LastEvent)
 	if err := s.Chats.Seen(r.Context(), v.person.Name, key, info.LastEvent); err != nil {
 		s.Log.WarnContext(r.Context(), "it could not be noted that a session was read", "session", key, "error", err)
 	}
-	list, err := s.sessionList(r.Context(), v, "")
+	return s.show(w, r, "chat", info.Title, "chat", body)
+}
+
+// upto is what was said in a session up to an event, as much as is shown at once.
+func (s *Site) upto(r *http.Request, info sessions.Info, last int64) (*chatBody, error) {
+	from := max(info.FirstEvent-1, last-window)
+	seen, err := s.read(r.Context(), visitorOf(r), info.Session, from, last)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return nil, err
 	}
-	list.mark(key)
-	s.write(w, r, http.StatusOK, "chat", s.frame(r.Context(), v, "chat", info.Title, list, body))
+	body := &chatBody{Session: info, Items: seen.items, State: seen}
+	if from >= info.FirstEvent {
+		body.First = from + 1
+	}
+	return body, nil
 }
 
 // older answers with what was said before an event.
-func (s *Site) older(w http.ResponseWriter, r *http.Request) {
-	v, key := visitorOf(r), r.PathValue("key")
-	info, err := s.mine(r.Context(), v, key)
+func (s *Site) older(w http.ResponseWriter, r *http.Request) error {
+	info, err := s.mine(r.Context(), visitorOf(r), r.PathValue("key"))
 	before, wrong := strconv.ParseInt(r.URL.Query().Get("before"), 10, 64)
 	if err == nil && (wrong != nil || before < 1) {
 		err = core.ErrNotFound
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	from := max(info.FirstEvent-1, before-1-window)
-	seen, err := s.read(r.Context(), v, key, from, before-1)
+	body, err := s.upto(r, info, before-1)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	body := chatBody{Session: info, Items: seen.items, State: seen}
-	if from >= info.FirstEvent {
-		body.First = from + 1
-	}
-	s.write(w, r, http.StatusOK, "older", body)
+	return s.part(w, r, "older", body)
 }
 
 // A posted is a message as a form brings it.
@@ -256,7 +246,7 @@ func refused(got channels.Receipt) error {
 }
 
 // begin takes the first message of a new session.
-func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
+func (s *Site) begin(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	p, err := s.form(w, r)
 	// Who sends the form again, as its answer did not come, is led to the chat that there is.
@@ -279,15 +269,11 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.say(r, session, p)
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.lead(w, r, "/c/"+url.PathEscape(session))
+	return s.led(w, r, "/c/"+url.PathEscape(session), err)
 }
 
 // post takes a message.
-func (s *Site) post(w http.ResponseWriter, r *http.Request) {
+func (s *Site) post(w http.ResponseWriter, r *http.Request) error {
 	session := r.PathValue("key")
 	_, err := s.mine(r.Context(), visitorOf(r), session)
 	var p *posted
@@ -300,14 +286,13 @@ func (s *Site) post(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.say(r, session, p)
 	}
-	s.done(w, r, session, err)
+	return s.done(w, r, session, err)
 }
 
 // done answers what a form asked for, whose result comes with the session's events.
-func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err error) {
+func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err error) error {
 	switch {
 	case err != nil:
-		s.fail(w, r, err)
 	case isPart(r):
 		w.WriteHeader(http.StatusNoContent)
 	case r.PostFormValue("from") == "now":
@@ -317,6 +302,7 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err 
 	default:
 		http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
 	}
+	return err
 }
 
 // checked says why there is nothing to hand in; nil: there is something.
@@ -352,7 +338,7 @@ func keyOf(r *http.Request, otherwise string) string {
 }
 
 // edit changes a message of somebody's. One that was answered is written again.
-func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
+func (s *Site) edit(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.ours(r.Context(), v, session)
 	id, wrong := strconv.ParseInt(r.PathValue("message"), 10, 64)
@@ -376,11 +362,11 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) {
 		event.Message = channels.Message{ID: as, Text: p.text, Attachments: p.attachments}
 		_, err = s.accept(r.Context(), event)
 	}
-	s.done(w, r, session, err)
+	return s.done(w, r, session, err)
 }
 
 // press presses a button.
-func (s *Site) press(w http.ResponseWriter, r *http.Request) {
+func (s *Site) press(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.ours(r.Context(), v, session)
 	var got channels.Receipt
@@ -390,13 +376,12 @@ func (s *Site) press(w http.ResponseWriter, r *http.Request) {
 		got, err = s.accept(r.Context(), event)
 	}
 	if err == nil && got.Toast != "" && isPart(r) {
-		s.write(w, r, http.StatusOK, "toast", got.Toast)
-		return
+		return s.part(w, r, "toast", got.Toast)
 	}
-	s.done(w, r, session, err)
+	return s.done(w, r, session, err)
 }
 
-func (s *Site) retry(w http.ResponseWriter, r *http.Request) {
+func (s *Site) retry(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.ours(r.Context(), v, session)
 	if err == nil {
@@ -404,21 +389,20 @@ func (s *Site) retry(w http.ResponseWriter, r *http.Request) {
 		event.Message = channels.Message{ID: channels.MessageID(rand.Text()), Text: "/retry"}
 		_, err = s.accept(r.Context(), event)
 	}
-	s.done(w, r, session, err)
+	return s.done(w, r, session, err)
 }
 
-func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
+func (s *Site) cancel(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	t, err := s.turn(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), t.ID, v.actor()))
+	return s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), t.ID, v.actor()))
 }
 
 // decide decides an approval, as whoever looks.
-func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
+func (s *Site) decide(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	id, _ := strconv.ParseInt(r.PathValue("approval"), 10, 64)
 	d := &approvals.Decision{ID: id, Does: outbox.Does(r.PostFormValue("does"))}
@@ -426,19 +410,14 @@ func (s *Site) decide(w http.ResponseWriter, r *http.Request) {
 	if text := approvals.Texts[d.Outcome]; text != "" && err != nil {
 		err = &core.StateError{Sentence: text}
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
+	if err == nil && isPart(r) {
+		return s.part(w, r, "approval", &approval{ID: id, State: string(d.State), By: v.person.Name})
 	}
-	if isPart(r) {
-		s.write(w, r, http.StatusOK, "approval", &approval{ID: id, State: string(d.State), By: v.person.Name})
-		return
-	}
-	s.done(w, r, "", nil)
+	return s.done(w, r, "", err)
 }
 
 // file answers with the bytes of a file of a session that somebody may read, or that they brought.
-func (s *Site) file(w http.ResponseWriter, r *http.Request) {
+func (s *Site) file(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	id, _ := strconv.ParseInt(r.PathValue("file"), 10, 64)
 	f, err := s.Files.Found(r.Context(), id)
@@ -448,21 +427,19 @@ func (s *Site) file(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = api.Deliver(w, r, s.Files, f, false)
 	}
-	if err != nil {
-		s.fail(w, r, err)
-	}
+	return err
 }
 
 // export answers with all that was said in a session, as Markdown.
-func (s *Site) export(w http.ResponseWriter, r *http.Request) {
+func (s *Site) export(w http.ResponseWriter, r *http.Request) error {
 	info, err := s.mine(r.Context(), visitorOf(r), r.PathValue("key"))
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": cmp.Or(info.Title, "chat") + ".md"}))
 	if err := api.ExportMarkdown(r.Context(), w, s.Chats, &info); err != nil {
 		s.Log.WarnContext(r.Context(), "an export ended early", "session", info.Session, "error", err)
 		panic(http.ErrAbortHandler)
 	}
+	return nil
 }

@@ -34,12 +34,12 @@ type Jobs interface {
 
 func (s *Site) jobPages() {
 	s.menu = append(s.menu, entry{Name: "jobs", Path: "/jobs", Label: "Reminders and jobs"})
-	s.mux.HandleFunc("GET /jobs", s.signedIn(s.jobs))
-	s.mux.HandleFunc("POST /jobs", s.signedIn(s.addJob))
-	s.mux.HandleFunc("GET /jobs/read", s.signedIn(s.readTime))
-	s.mux.HandleFunc("GET /jobs/{job}", s.signedIn(s.oneJob))
-	s.mux.HandleFunc("POST /jobs/{job}", s.signedIn(s.editJob))
-	s.mux.HandleFunc("POST /jobs/{job}/{action}", s.signedIn(s.changeJob))
+	s.forAll("GET /jobs", s.jobs)
+	s.forAll("POST /jobs", s.addJob)
+	s.forAll("GET /jobs/read", s.readTime)
+	s.forAll("GET /jobs/{job}", s.oneJob)
+	s.forAll("POST /jobs/{job}", s.editJob)
+	s.forAll("POST /jobs/{job}/{action}", s.changeJob)
 }
 
 // A jobList is the page of somebody's jobs, or of everybody's.
@@ -158,15 +158,14 @@ func (s *Site) jobList(ctx context.Context, v *visitor, all bool, after int64) (
 	return l, err
 }
 
-func (s *Site) jobs(w http.ResponseWriter, r *http.Request) {
+func (s *Site) jobs(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	after, _ := strconv.ParseInt(q.Get("after"), 10, 64)
 	l, err := s.jobList(r.Context(), visitorOf(r), q.Get("all") != "", after)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "jobs", "Reminders and jobs", "jobs", l)
+	return s.show(w, r, "jobs", "Reminders and jobs", "jobs", l)
 }
 
 // job is the job of a call, which whoever looks may read: theirs, or, of admins, anybody's.
@@ -187,17 +186,16 @@ func (s *Site) wholeJob(r *http.Request, job *scheduler.Job) (jobRow, error) {
 	return row, err
 }
 
-func (s *Site) oneJob(w http.ResponseWriter, r *http.Request) {
+func (s *Site) oneJob(w http.ResponseWriter, r *http.Request) error {
 	job, err := s.job(r)
 	var row jobRow
 	if err == nil {
 		row, err = s.wholeJob(r, job)
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "jobs", row.Title(), "job", row)
+	return s.show(w, r, "jobs", row.Title(), "job", row)
 }
 
 // field is a text of a form, as it was written.
@@ -206,7 +204,7 @@ func field(r *http.Request, name string) string {
 }
 
 // readTime says while a form is written when the job would be due. It changes nothing.
-func (s *Site) readTime(w http.ResponseWriter, r *http.Request) {
+func (s *Site) readTime(w http.ResponseWriter, r *http.Request) error {
 	said := struct{ Words, Wrong string }{}
 	if when := field(r, "when"); when != "" && when != field(r, "when_was") {
 		id, _ := strconv.ParseInt(r.FormValue("job"), 10, 64)
@@ -215,11 +213,10 @@ func (s *Site) readTime(w http.ResponseWriter, r *http.Request) {
 		if refused, ok := errors.AsType[jobs.Refused](err); ok {
 			said.Words, said.Wrong = "", whyNot(refused)
 		} else if err != nil {
-			s.fail(w, r, err)
-			return
+			return err
 		}
 	}
-	s.write(w, r, http.StatusOK, "job-echo", said)
+	return s.part(w, r, "job-echo", said)
 }
 
 // whyNot is why nothing was done, for people.
@@ -231,23 +228,20 @@ func whyNot(refused jobs.Refused) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-func (s *Site) addJob(w http.ResponseWriter, r *http.Request) {
+func (s *Site) addJob(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	job := tools.NewJob{Kind: r.FormValue("kind"), When: field(r, "when"), Text: field(r, "text")}
 	if job.Kind == tools.JobSend { // whoever it goes to is asked for in a chat
 		job.Kind = ""
 	}
 	change, err := s.Jobs.Add(r.Context(), v.person.Name, false, job)
-	s.changedJob(w, r, nil, change, err)
+	return s.changedJob(w, r, nil, change, err)
 }
 
-func (s *Site) editJob(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *Site) editJob(w http.ResponseWriter, r *http.Request) error {
 	job, err := s.job(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	edit := tools.JobEdit{Job: job.ID, Action: string(jobs.EditJob)}
 	if when := field(r, "when"); when != field(r, "when_was") {
@@ -257,41 +251,37 @@ func (s *Site) editJob(w http.ResponseWriter, r *http.Request) {
 		edit.Text = text
 	}
 	if edit.When+edit.Text == "" {
-		s.fail(w, r, &core.StateError{Sentence: "Write another time or another text first."})
-		return
+		return &core.StateError{Sentence: "Write another time or another text first."}
 	}
 	change, err := s.Jobs.Edit(r.Context(), visitorOf(r).person.Name, false, edit)
-	s.changedJob(w, r, job, change, err)
+	return s.changedJob(w, r, job, change, err)
 }
 
 // jobActions are what a press does with a job.
 var jobActions = []jobs.ChangeKind{jobs.PauseJob, jobs.ResumeJob, jobs.RunJob, jobs.SkipJob, jobs.SnoozeJob, jobs.RemoveJob}
 
-func (s *Site) changeJob(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *Site) changeJob(w http.ResponseWriter, r *http.Request) error {
 	action := r.PathValue("action")
 	job, err := s.job(r)
 	if err == nil && !slices.Contains(jobActions, jobs.ChangeKind(action)) {
 		err = core.ErrNotFound
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	change, err := s.Jobs.Edit(r.Context(), visitorOf(r).person.Name, false, tools.JobEdit{Job: job.ID, Action: action, Text: field(r, "by")})
-	s.changedJob(w, r, job, change, err)
+	return s.changedJob(w, r, job, change, err)
 }
 
 // changedJob makes a change, and answers with what there is then and what is to be said of it. Job is the one that was changed; nil: it is
 // a new one.
-func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler.Job, change *jobs.Change, err error) {
+func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler.Job, change *jobs.Change, err error) error {
 	v, whole, all := visitorOf(r), job != nil && r.FormValue("whole") != "", r.FormValue("all") != ""
 	if err == nil {
 		err = s.Changer.Change(r.Context(), change, v.actor())
 	}
 	if err != nil {
-		s.failJob(w, r, err)
-		return
+		return notDone(err)
 	}
 	path := "/jobs"
 	if whole {
@@ -301,7 +291,7 @@ func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler
 	}
 	if !isPart(r) {
 		http.Redirect(w, r, s.url(path), http.StatusSeeOther)
-		return
+		return nil
 	}
 	said := s.Jobs.Said(change)
 	if whole {
@@ -309,36 +299,33 @@ func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler
 		if change.Done.ID != job.ID { // it was snoozed
 			row, err = s.wholeJob(r, job)
 		}
-		s.answerJob(w, r, "changed-job", row, said, err)
-		return
+		return s.answerJob(w, r, "changed-job", row, said, err)
 	}
 	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
 	l, err := s.jobList(r.Context(), v, all, after)
 	if err == nil {
 		l.Form.Swap = job == nil
 	}
-	s.answerJob(w, r, "changed-jobs", l, said, err)
+	return s.answerJob(w, r, "changed-jobs", l, said, err)
 }
 
 // answerJob answers with a part of a page and a toast.
-func (s *Site) answerJob(w http.ResponseWriter, r *http.Request, name string, body any, said string, err error) {
+func (s *Site) answerJob(w http.ResponseWriter, r *http.Request, name string, body any, said string, err error) error {
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.write(w, r, http.StatusOK, name, map[string]any{"Body": body, "Said": said})
+	return s.part(w, r, name, map[string]any{"Body": body, "Said": said})
 }
 
-// failJob answers with why nothing was done.
-func (s *Site) failJob(w http.ResponseWriter, r *http.Request, err error) {
+// notDone is why nothing was done, for people.
+func notDone(err error) error {
 	refused, ok := errors.AsType[jobs.Refused](err)
 	if !ok {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	status := http.StatusBadRequest
 	if refused.Code() == "not_found" {
 		status = http.StatusNotFound
 	}
-	s.refuse(w, r, status, whyNot(refused))
+	return refusal{status, whyNot(refused)}
 }

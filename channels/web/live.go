@@ -115,10 +115,10 @@ func (s *Site) followElsewhere(ctx context.Context, session string, after int64,
 // A stream is one open page, which is sent pieces of HTML.
 type stream struct{ *api.Stream }
 
-func newStream(w http.ResponseWriter) stream { return stream{api.NewStream(w)} }
+func newStream(w http.ResponseWriter) *stream { return &stream{api.NewStream(w)} }
 
 // part writes a piece of HTML, with the number of its event; 0: it has none.
-func (o stream) part(n int64, html string) error {
+func (o *stream) part(n int64, html string) error {
 	var b strings.Builder
 	if n > 0 {
 		fmt.Fprintf(&b, "id: %d\nevent: event\n", n)
@@ -134,7 +134,7 @@ func (o stream) part(n int64, html string) error {
 
 // A chatStream is an open page of a conversation.
 type chatStream struct {
-	stream
+	*stream
 	site    *Site
 	visitor *visitor
 	seen    *conversation

@@ -18,9 +18,9 @@ type BrowserList interface {
 }
 
 func (s *Site) mePages() {
-	s.mux.HandleFunc("GET /me", s.signedIn(s.me))
-	s.mux.HandleFunc("POST /me/timezone", s.signedIn(s.setZone))
-	s.mux.HandleFunc("POST /me/end", s.signedIn(s.endMine))
+	s.forAll("GET /me", s.me)
+	s.forAll("POST /me/timezone", s.setZone)
+	s.forAll("POST /me/end", s.endMine)
 }
 
 // A browserRow is a browser in a list.
@@ -76,18 +76,17 @@ type meBody struct {
 	Browsers []browserRow
 }
 
-func (s *Site) me(w http.ResponseWriter, r *http.Request) {
+func (s *Site) me(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	list, err := s.browsersOf(r.Context(), v.person.Name, v.browser.ID)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "me", v.person.Name, "me", meBody{v.person, s.Usable(v.person.Name, s.Channel.Name()), list})
+	return s.show(w, r, "me", v.person.Name, "me", meBody{v.person, s.Usable(v.person.Name, s.Channel.Name()), list})
 }
 
 // setZone sets the time zone of whoever looks.
-func (s *Site) setZone(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setZone(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	c, err := sessions.PersonZone(v.person.Name, r.PostFormValue("timezone"))
 	if file, inFile := s.Named(v.person.Name); inFile != nil && inFile.TimeZone != "" {
@@ -98,12 +97,12 @@ func (s *Site) setZone(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.Changer.Change(r.Context(), c, v.actor())
 	}
-	s.led(w, r, "/me", err)
+	return s.led(w, r, "/me", err)
 }
 
 // endMine ends a browser of whoever looks.
-func (s *Site) endMine(w http.ResponseWriter, r *http.Request) {
-	s.led(w, r, "/me", s.endBrowser(r, visitorOf(r).person.Name))
+func (s *Site) endMine(w http.ResponseWriter, r *http.Request) error {
+	return s.led(w, r, "/me", s.endBrowser(r, visitorOf(r).person.Name))
 }
 
 // endBrowser ends the browser that a form names, or all of the person.

@@ -26,7 +26,7 @@ type Money interface {
 
 func (s *Site) moneyPages() {
 	s.menu = append(s.menu, entry{Name: "money", Path: "/money", Label: "Money"})
-	s.mux.HandleFunc("GET /money", s.signedIn(s.money))
+	s.forAll("GET /money", s.money)
 }
 
 // A moneyBody is the page of what models cost.
@@ -64,7 +64,7 @@ type usageRow struct {
 	X, Y, Length int
 }
 
-func (s *Site) money(w http.ResponseWriter, r *http.Request) {
+func (s *Site) money(w http.ResponseWriter, r *http.Request) error {
 	v, b, now := visitorOf(r), s.Budget(), time.Now()
 	body := moneyBody{Until: b.Over(now), Everybody: v.admin(), Limited: b.Limited()}
 	if b.PerRun > 0 {
@@ -75,10 +75,9 @@ func (s *Site) money(w http.ResponseWriter, r *http.Request) {
 		err = s.charts(r.Context(), v, b, now, &body)
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "money", "Money", "money", body)
+	return s.show(w, r, "money", "Money", "money", body)
 }
 
 // today is what was spent of each limit: of admins everybody's, else the person's own.

@@ -51,10 +51,10 @@ type Program struct {
 
 func (s *Site) nowPages() {
 	s.menu = append(s.menu, entry{Name: "now", Path: "/now", Label: "Now", Admin: true})
-	s.mux.HandleFunc("GET /now", s.forAdmins(s.now))
+	s.onlyAdmins("GET /now", func(w http.ResponseWriter, r *http.Request) error { return s.now(w, r, nil) })
 	s.mux.HandleFunc("GET /now/live", s.forAdmins(s.streaming(s.nowLive)))
-	s.mux.HandleFunc("POST /now/check", s.forAdmins(s.check))
-	s.mux.HandleFunc("POST /deliveries/{delivery}", s.forAdmins(s.changeDelivery))
+	s.onlyAdmins("POST /now/check", s.check)
+	s.onlyAdmins("POST /deliveries/{delivery}", s.changeDelivery)
 }
 
 // nowParts are the parts of the page that change by themselves; each has a template of that name behind "now-".
@@ -184,21 +184,18 @@ func (s *Site) readMoney(ctx context.Context, b *nowBody) error {
 	return err
 }
 
-func (s *Site) now(w http.ResponseWriter, r *http.Request) { s.showNow(w, r, nil) }
-
-// showNow answers with the page.
-func (s *Site) showNow(w http.ResponseWriter, r *http.Request, found *findings) {
+// now answers with the page.
+func (s *Site) now(w http.ResponseWriter, r *http.Request, found *findings) error {
 	b, err := s.readNow(r.Context(), map[int64]string{})
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	b.Findings = found
-	s.page(w, r, "now", "Now", "now", b)
+	return s.show(w, r, "now", "Now", "now", b)
 }
 
 // check has the doctor look, which may take seconds.
-func (s *Site) check(w http.ResponseWriter, r *http.Request) {
+func (s *Site) check(w http.ResponseWriter, r *http.Request) error {
 	list, whole := s.Program.Examine(r.Context())
 	found := &findings{Whole: whole}
 	for _, f := range list {
@@ -209,14 +206,13 @@ func (s *Site) check(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if isPart(r) {
-		s.write(w, r, http.StatusOK, "now-findings", found)
-		return
+		return s.part(w, r, "now-findings", found)
 	}
-	s.showNow(w, r, found)
+	return s.now(w, r, found)
 }
 
 // changeDelivery sends a part of a message again, or gives it up.
-func (s *Site) changeDelivery(w http.ResponseWriter, r *http.Request) {
+func (s *Site) changeDelivery(w http.ResponseWriter, r *http.Request) error {
 	id, _ := strconv.ParseInt(r.PathValue("delivery"), 10, 64)
 	change := &outbox.Change{ID: id, Kind: outbox.ChangeKind(r.PostFormValue("change"))}
 	err := core.ErrNotFound
@@ -224,10 +220,9 @@ func (s *Site) changeDelivery(w http.ResponseWriter, r *http.Request) {
 		err = s.Changer.Change(r.Context(), change, visitorOf(r).actor())
 	}
 	if err == nil && isPart(r) {
-		s.write(w, r, http.StatusOK, "toast", fmt.Sprintf("Delivery %d was %s and is %s now.", id, change.Done.Was, change.Done.State))
-		return
+		return s.part(w, r, "toast", fmt.Sprintf("Delivery %d was %s and is %s now.", id, change.Done.Was, change.Done.State))
 	}
-	s.done(w, r, "", err)
+	return s.done(w, r, "", err)
 }
 
 // stillAdmin says why somebody may look at pages of admins no more; nil: they may.
@@ -267,7 +262,7 @@ func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 }
 
 // awaitActivity waits until something happened, and says meanwhile that the stream lives, for as long as its reader still may read it.
-func awaitActivity(ctx context.Context, out stream, happened <-chan struct{}, still func(context.Context) error) error {
+func awaitActivity(ctx context.Context, out *stream, happened <-chan struct{}, still func(context.Context) error) error {
 	ping := time.NewTicker(pingEvery)
 	defer ping.Stop()
 	for {
@@ -288,7 +283,7 @@ func awaitActivity(ctx context.Context, out stream, happened <-chan struct{}, st
 }
 
 // refreshNow writes the parts that are not as they were shown.
-func (s *Site) refreshNow(ctx context.Context, v *visitor, out stream, shown map[string]string, faults map[int64]string) error {
+func (s *Site) refreshNow(ctx context.Context, v *visitor, out *stream, shown map[string]string, faults map[int64]string) error {
 	if err := s.stillAdmin(ctx, v); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	failures "switchboard/internal/api"
 	"switchboard/internal/words"
 	"switchboard/router/core"
+	"switchboard/router/sessions"
 )
 
 //go:embed templates/*.html
@@ -163,6 +164,10 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, senten
 
 // fail answers with what went wrong: what is the reader's business in words, else that the log has more.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if refused, ok := errors.AsType[refusal](err); ok {
+		s.refuse(w, r, refused.status, refused.sentence)
+		return
+	}
 	if refused, ok := errors.AsType[*core.StateError](err); ok {
 		s.refuse(w, r, http.StatusConflict, refused.Sentence)
 		return
@@ -197,11 +202,58 @@ func (s *Site) page(w http.ResponseWriter, r *http.Request, here, title, name st
 }
 
 func (s *Site) pageAs(w http.ResponseWriter, r *http.Request, status int, here, title, name string, body any) {
-	v := visitorOf(r)
-	list, err := s.sessionList(r.Context(), v, r.URL.Query().Get("q"))
-	if err != nil {
+	if err := s.showAs(w, r, status, here, title, name, body); err != nil {
 		s.fail(w, r, err)
-		return
 	}
-	s.write(w, r, status, name, s.frame(r.Context(), v, here, title, list, body))
 }
+
+// show answers with a whole page, and showAs with that status.
+func (s *Site) show(w http.ResponseWriter, r *http.Request, here, title, name string, body any) error {
+	return s.showAs(w, r, http.StatusOK, here, title, name, body)
+}
+
+func (s *Site) showAs(w http.ResponseWriter, r *http.Request, status int, here, title, name string, body any) error {
+	v := visitorOf(r)
+	list, err := s.sessionList(r, sessions.Query{Text: r.URL.Query().Get("q")}, r.PathValue("key"))
+	if err == nil {
+		s.write(w, r, status, name, s.frame(r.Context(), v, here, title, list, body))
+	}
+	return err
+}
+
+// part answers with a part of a page.
+func (s *Site) part(w http.ResponseWriter, r *http.Request, name string, data any) error {
+	s.write(w, r, http.StatusOK, name, data)
+	return nil
+}
+
+// A handler answers a call, or returns why it does not.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// tried has a handler's error answered in words.
+func (s *Site) tried(page handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := page(w, r); err != nil {
+			s.fail(w, r, err)
+		}
+	}
+}
+
+// forAll adds a page for who is signed in, and onlyAdmins one for admins.
+func (s *Site) forAll(pattern string, page handler) {
+	s.mux.HandleFunc(pattern, s.signedIn(s.tried(page)))
+}
+
+func (s *Site) onlyAdmins(pattern string, page handler) {
+	s.mux.HandleFunc(pattern, s.forAdmins(s.tried(page)))
+}
+
+// A refusal is why a call is not answered, for people.
+type refusal struct {
+	status   int
+	sentence string
+}
+
+func (r refusal) Error() string { return r.sentence }
+
+func wrong(sentence string) error { return refusal{http.StatusBadRequest, sentence} }

@@ -25,16 +25,16 @@ type Asking interface {
 
 func (s *Site) peoplePages() {
 	s.menu = append(s.menu, entry{Name: "people", Path: "/people", Label: "People", Admin: true})
-	s.mux.HandleFunc("GET /people", s.forAdmins(func(w http.ResponseWriter, r *http.Request) { s.people(w, r, "") }))
-	s.mux.HandleFunc("GET /people/{name}", s.forAdmins(s.person))
-	s.mux.HandleFunc("GET /people/{name}/remove", s.forAdmins(s.askRemoval))
-	s.mux.HandleFunc("POST /people/allow", s.forAdmins(s.allow))
-	s.mux.HandleFunc("POST /people/refuse", s.forAdmins(s.refuseStranger))
-	s.mux.HandleFunc("POST /people/claim", s.forAdmins(s.claim))
-	s.mux.HandleFunc("POST /people/unlink", s.forAdmins(s.unlink))
-	s.mux.HandleFunc("POST /people/signout", s.forAdmins(s.signOutPerson))
+	s.onlyAdmins("GET /people", func(w http.ResponseWriter, r *http.Request) error { return s.people(w, r, "") })
+	s.onlyAdmins("GET /people/{name}", s.person)
+	s.onlyAdmins("GET /people/{name}/remove", s.askRemoval)
+	s.onlyAdmins("POST /people/allow", s.allow)
+	s.onlyAdmins("POST /people/refuse", s.refuseStranger)
+	s.onlyAdmins("POST /people/claim", s.claim)
+	s.onlyAdmins("POST /people/unlink", s.unlink)
+	s.onlyAdmins("POST /people/signout", s.signOutPerson)
 	for _, kind := range []people.ChangeKind{people.ChangeAdd, people.ChangeRole, people.ChangeTools, people.ChangeLink, people.ChangeRemove} {
-		s.mux.HandleFunc("POST /people/"+string(kind), s.forAdmins(func(w http.ResponseWriter, r *http.Request) { s.changePerson(w, r, kind) }))
+		s.onlyAdmins("POST /people/"+string(kind), func(w http.ResponseWriter, r *http.Request) error { return s.changePerson(w, r, kind) })
 	}
 }
 
@@ -67,21 +67,20 @@ type peopleBody struct {
 	Claim     string // a code that was made just now
 }
 
-func (s *Site) people(w http.ResponseWriter, r *http.Request, claim string) {
+func (s *Site) people(w http.ResponseWriter, r *http.Request, claim string) error {
 	body := peopleBody{Claim: claim}
 	var err error
 	if body.Strangers, err = people.Strangers(r.Context(), s.Register); err == nil {
 		body.People, err = s.everyone(r.Context())
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	for i := range body.Strangers {
 		m := &body.Strangers[i]
 		m.Author, m.Text = words.OneLine(words.Visible(m.Author), 60), words.OneLine(words.Visible(m.Text), 200)
 	}
-	s.page(w, r, "people", "People", "people", body)
+	return s.show(w, r, "people", "People", "people", body)
 }
 
 // everyone lists everybody by name.
@@ -141,13 +140,12 @@ type account struct {
 }
 
 // person shows somebody.
-func (s *Site) person(w http.ResponseWriter, r *http.Request) {
+func (s *Site) person(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.personBody(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "people", body.Name, "person", body)
+	return s.show(w, r, "people", body.Name, "person", body)
 }
 
 func (s *Site) personBody(r *http.Request) (*personBody, error) {
@@ -177,7 +175,7 @@ func (s *Site) personBody(r *http.Request) (*personBody, error) {
 }
 
 // askRemoval asks whether somebody is to be removed, and says what goes with them.
-func (s *Site) askRemoval(w http.ResponseWriter, r *http.Request) {
+func (s *Site) askRemoval(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.personBody(r)
 	if err == nil && !body.Removable {
 		err = &core.StateError{Sentence: body.Fixed}
@@ -186,10 +184,9 @@ func (s *Site) askRemoval(w http.ResponseWriter, r *http.Request) {
 		body.Question, err = people.RemovalQuestion(r.Context(), s.Register, &body.Person)
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "people", "Remove "+body.Name, "removal", body)
+	return s.show(w, r, "people", "Remove "+body.Name, "removal", body)
 }
 
 // listed are the words of a field, with spaces or commas between them.
@@ -198,7 +195,7 @@ func listed(text string) []string {
 }
 
 // changePerson makes a change of somebody.
-func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, kind people.ChangeKind) {
+func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, kind people.ChangeKind) error {
 	c := &people.Change{Kind: kind, Person: core.Person{
 		Name: strings.TrimSpace(r.PostFormValue("name")), Role: r.PostFormValue("role"), Tools: listed(r.PostFormValue("tools")),
 		Identities: listed(r.PostFormValue("identity")), TimeZone: strings.TrimSpace(r.PostFormValue("timezone")),
@@ -223,14 +220,13 @@ func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, kind people.
 		}
 	}
 	if fault != "" {
-		s.refuse(w, r, http.StatusBadRequest, fault)
-		return
+		return wrong(fault)
 	}
 	err := s.judged(r, c)
 	if err == nil {
 		err = s.Changer.Change(r.Context(), c, visitorOf(r).actor())
 	}
-	s.led(w, r, then, err)
+	return s.led(w, r, then, err)
 }
 
 // judged judges a change by the settings.
@@ -244,16 +240,15 @@ func (s *Site) judged(r *http.Request, c core.Change) error {
 }
 
 // led has the browser open a page, unless what was to be done went wrong.
-func (s *Site) led(w http.ResponseWriter, r *http.Request, path string, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
+func (s *Site) led(w http.ResponseWriter, r *http.Request, path string, err error) error {
+	if err == nil {
+		s.lead(w, r, path)
 	}
-	s.lead(w, r, path)
+	return err
 }
 
 // unlink takes an account off somebody.
-func (s *Site) unlink(w http.ResponseWriter, r *http.Request) {
+func (s *Site) unlink(w http.ResponseWriter, r *http.Request) error {
 	p, err := s.named(r.Context(), r.PostFormValue("name"))
 	if err == nil {
 		change, stays := s.Asking.Unlinking(&p.Person, r.PostFormValue("identity"))
@@ -263,7 +258,7 @@ func (s *Site) unlink(w http.ResponseWriter, r *http.Request) {
 			err = s.Changer.Change(r.Context(), change, visitorOf(r).actor())
 		}
 	}
-	s.led(w, r, personPath(r.PostFormValue("name")), err)
+	return s.led(w, r, personPath(r.PostFormValue("name")), err)
 }
 
 // stranger is who has an identity and wrote lately. *core.StateError.
@@ -280,7 +275,7 @@ func (s *Site) stranger(r *http.Request) (*people.Stranger, error) {
 }
 
 // allow lets a stranger in.
-func (s *Site) allow(w http.ResponseWriter, r *http.Request) {
+func (s *Site) allow(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.stranger(r)
 	if err == nil {
 		c := m.Allow(strings.TrimSpace(r.PostFormValue("name")))
@@ -288,11 +283,11 @@ func (s *Site) allow(w http.ResponseWriter, r *http.Request) {
 			err = s.Changer.Change(r.Context(), c, visitorOf(r).actor())
 		}
 	}
-	s.led(w, r, "/people", err)
+	return s.led(w, r, "/people", err)
 }
 
 // refuseStranger denies what a stranger asked for.
-func (s *Site) refuseStranger(w http.ResponseWriter, r *http.Request) {
+func (s *Site) refuseStranger(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.stranger(r)
 	if err == nil && m.Pairing == nil {
 		err = &core.StateError{Sentence: approvals.Texts[approvals.Over]}
@@ -300,24 +295,23 @@ func (s *Site) refuseStranger(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.Changer.Change(r.Context(), m.Refuse(), visitorOf(r).actor())
 	}
-	s.led(w, r, "/people", err)
+	return s.led(w, r, "/people", err)
 }
 
 // claim makes a claim code and shows it, this once.
-func (s *Site) claim(w http.ResponseWriter, r *http.Request) {
+func (s *Site) claim(w http.ResponseWriter, r *http.Request) error {
 	code, err := s.Asking.NewClaim(r.Context(), visitorOf(r).actor())
 	switch {
 	case err != nil:
-		s.fail(w, r, err)
+		return err
 	case isPart(r):
-		s.write(w, r, http.StatusOK, "claim", code)
-	default:
-		s.people(w, r, code)
+		return s.part(w, r, "claim", code)
 	}
+	return s.people(w, r, code)
 }
 
 // signOutPerson ends a browser of somebody, or all.
-func (s *Site) signOutPerson(w http.ResponseWriter, r *http.Request) {
+func (s *Site) signOutPerson(w http.ResponseWriter, r *http.Request) error {
 	name := r.PostFormValue("name")
-	s.led(w, r, personPath(name), s.endBrowser(r, name))
+	return s.led(w, r, personPath(name), s.endBrowser(r, name))
 }

@@ -39,52 +39,44 @@ type sessionRow struct {
 }
 
 func (s *Site) sessionPages() {
-	s.mux.HandleFunc("GET /sessions", s.signedIn(s.sessions))
-	s.mux.HandleFunc("POST /c/{key}/title", s.signedIn(s.set(sessions.Title, "title")))
-	s.mux.HandleFunc("POST /c/{key}/mode", s.signedIn(s.set(sessions.Mode, "mode")))
-	s.mux.HandleFunc("POST /c/{key}/model", s.signedIn(s.set(sessions.Model, "model")))
-	s.mux.HandleFunc("POST /c/{key}/pin", s.signedIn(s.pin))
-	s.mux.HandleFunc("POST /c/{key}/seen", s.signedIn(s.seen))
-	s.mux.HandleFunc("POST /c/{key}/read", s.forAdmins(s.look))
-	s.mux.HandleFunc("POST /c/{key}/delete", s.signedIn(s.delete))
+	s.forAll("GET /sessions", s.sessions)
+	s.forAll("POST /c/{key}/title", s.set(sessions.Title, "title"))
+	s.forAll("POST /c/{key}/mode", s.set(sessions.Mode, "mode"))
+	s.forAll("POST /c/{key}/model", s.set(sessions.Model, "model"))
+	s.forAll("POST /c/{key}/pin", s.pin)
+	s.forAll("POST /c/{key}/seen", s.seen)
+	s.onlyAdmins("POST /c/{key}/read", s.look)
+	s.forAll("POST /c/{key}/delete", s.delete)
 }
 
-// sessionList is the list of somebody's sessions.
-func (s *Site) sessionList(ctx context.Context, v *visitor, query string) (*sessionList, error) {
-	return s.sessionPage(ctx, v, sessions.Query{Text: query})
-}
-
-func (s *Site) sessionPage(ctx context.Context, v *visitor, q sessions.Query) (*sessionList, error) {
-	q.People, q.Limit = []string{v.person.Name}, listMost
-	list, next, err := s.Chats.Sessions(ctx, q)
+// sessionList is a page of the list of the visitor's sessions; here is the one that is open.
+func (s *Site) sessionList(r *http.Request, q sessions.Query, here string) (*sessionList, error) {
+	person := visitorOf(r).person.Name
+	q.People, q.Limit = []string{person}, listMost
+	list, next, err := s.Chats.Sessions(r.Context(), q)
 	if err != nil {
 		return nil, err
 	}
-	out := &sessionList{Query: q.Text}
+	out := &sessionList{Query: q.Text, Here: here}
 	keys := []string{}
 	for i := range list {
 		keys = append(keys, list[i].Session)
 	}
-	readings, err := s.Chats.Readings(ctx, v.person.Name, keys)
+	readings, err := s.Chats.Readings(r.Context(), person, keys)
 	if err != nil {
 		return nil, err
 	}
+	pinned := 0 // they come first
 	for _, info := range list {
 		channel, _, _ := strings.Cut(info.Session, ":")
-		reading := readings[info.Session]
-		out.Rows = append(out.Rows, sessionRow{
-			Info: info, Channel: channel, Pinned: reading.Pinned, Unread: info.LastEvent > reading.Event && channel == s.Channel.Name(), Ours: channel == s.Channel.Name(),
-		})
-	}
-	slices.SortStableFunc(out.Rows, func(a, b sessionRow) int {
-		switch {
-		case a.Pinned == b.Pinned:
-			return 0
-		case a.Pinned:
-			return -1
+		reading, ours := readings[info.Session], channel == s.Channel.Name()
+		row := sessionRow{info, channel, reading.Pinned, ours && info.LastEvent > reading.Event, info.Session == here, ours}
+		if row.Pinned {
+			out.Rows, pinned = slices.Insert(out.Rows, pinned, row), pinned+1
+		} else {
+			out.Rows = append(out.Rows, row)
 		}
-		return 1
-	})
+	}
 	if next != nil {
 		mark, err := json.Marshal(next)
 		if err != nil {
@@ -96,30 +88,27 @@ func (s *Site) sessionPage(ctx context.Context, v *visitor, q sessions.Query) (*
 }
 
 // sessions answers with the list, or its next page.
-func (s *Site) sessions(w http.ResponseWriter, r *http.Request) {
+func (s *Site) sessions(w http.ResponseWriter, r *http.Request) error {
 	q := sessions.Query{Text: r.URL.Query().Get("q")}
 	if before := r.URL.Query().Get("before"); before != "" {
 		mark, err := base64.RawURLEncoding.DecodeString(before)
 		if err != nil || json.Unmarshal(mark, &q.Before) != nil {
-			s.refuse(w, r, http.StatusBadRequest, "The address is not right. Load the page again.")
-			return
+			return errAddress
 		}
 	}
-	list, err := s.sessionPage(r.Context(), visitorOf(r), q)
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	list.mark(r.URL.Query().Get("here"))
-	s.write(w, r, http.StatusOK, "session-rows", list)
+	return s.rows(w, r, q, r.URL.Query().Get("here"))
 }
 
-// mark notes which session is open.
-func (l *sessionList) mark(here string) {
-	l.Here = here
-	for i := range l.Rows {
-		l.Rows[i].Here = l.Rows[i].Session == here
+// errAddress says that an address was not made by a page.
+var errAddress = wrong("The address is not right. Load the page again.")
+
+// rows answers with the rows of the list.
+func (s *Site) rows(w http.ResponseWriter, r *http.Request, q sessions.Query, here string) error {
+	list, err := s.sessionList(r, q, here)
+	if err != nil {
+		return err
 	}
+	return s.part(w, r, "session-rows", list)
 }
 
 // lookFor is how long an admin may read what somebody else said, once they said that they want to.
@@ -159,18 +148,18 @@ func (l *looks) may(browser int64, session string) bool {
 var errAsk = fmt.Errorf("somebody else's: %w", core.ErrNotFound)
 
 // look lets an admin read what somebody else said, which is noted in the audit log.
-func (s *Site) look(w http.ResponseWriter, r *http.Request) {
+func (s *Site) look(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	info, err := s.Chats.SessionInfo(r.Context(), session)
 	if err == nil {
 		err = s.Changer.Change(r.Context(), &sessions.Look{Session: info.Session, Person: info.Person}, v.actor())
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	s.looks.begin(v.browser.ID, info.Session)
 	http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
+	return nil
 }
 
 // mine is a session that somebody may read: theirs, and to admins who said so that of others. To others it is as one that is not there.
@@ -203,8 +192,8 @@ func (s *Site) ours(ctx context.Context, v *visitor, session string) (sessions.I
 }
 
 // set answers a change of what a session has of its own.
-func (s *Site) set(of sessions.Setting, field string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (s *Site) set(of sessions.Setting, field string) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		v, session := visitorOf(r), r.PathValue("key")
 		_, err := s.ours(r.Context(), v, session)
 		to := strings.TrimSpace(r.PostFormValue(field))
@@ -218,7 +207,7 @@ func (s *Site) set(of sessions.Setting, field string) http.HandlerFunc {
 			}
 			err = s.Changer.Change(r.Context(), &sessions.Change{Conversation: core.OfSession(session), Of: of, To: to}, v.actor())
 		}
-		s.changedList(w, r, session, err)
+		return s.changedList(w, r, session, err)
 	}
 }
 
@@ -231,58 +220,46 @@ func (s *Site) settable(of sessions.Setting, to string) error {
 }
 
 // changedList answers what changed the list with the list.
-func (s *Site) changedList(w http.ResponseWriter, r *http.Request, here string, err error) {
-	if err != nil {
-		s.fail(w, r, err)
-		return
+func (s *Site) changedList(w http.ResponseWriter, r *http.Request, here string, err error) error {
+	switch {
+	case err != nil:
+		return err
+	case isPart(r):
+		return s.rows(w, r, sessions.Query{}, here)
 	}
-	if !isPart(r) {
-		http.Redirect(w, r, s.chatURL(here), http.StatusSeeOther)
-		return
-	}
-	list, err := s.sessionList(r.Context(), visitorOf(r), "")
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	list.mark(here)
-	s.write(w, r, http.StatusOK, "session-rows", list)
+	http.Redirect(w, r, s.chatURL(here), http.StatusSeeOther)
+	return nil
 }
 
-func (s *Site) pin(w http.ResponseWriter, r *http.Request) {
+func (s *Site) pin(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.mine(r.Context(), v, session)
 	if err == nil {
 		err = s.Chats.Pin(r.Context(), v.person.Name, session, r.PostFormValue("pinned") != "")
 	}
-	s.changedList(w, r, session, err)
+	return s.changedList(w, r, session, err)
 }
 
 // seen notes how far a session was read.
-func (s *Site) seen(w http.ResponseWriter, r *http.Request) {
+func (s *Site) seen(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	info, err := s.mine(r.Context(), v, session)
 	if err == nil {
 		err = s.Chats.Seen(r.Context(), v.person.Name, session, info.LastEvent)
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
 	}
-	w.WriteHeader(http.StatusNoContent)
+	return err
 }
 
-func (s *Site) delete(w http.ResponseWriter, r *http.Request) {
+func (s *Site) delete(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	_, err := s.ours(r.Context(), v, session)
 	if err == nil {
 		err = s.Chats.ForgetSession(r.Context(), session, v.actor())
 	}
-	if err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.lead(w, r, "/")
+	return s.led(w, r, "/", err)
 }
 
 // lead has the browser open another page.

@@ -42,14 +42,14 @@ func (s *Site) settingsPages() {
 		return
 	}
 	s.menu = append(s.menu, entry{Name: "settings", Path: "/settings", Label: "Settings", Admin: true})
-	s.mux.HandleFunc("GET /settings", s.forAdmins(s.settingList))
-	s.mux.HandleFunc("POST /settings", s.forAdmins(s.changeSetting))
-	s.mux.HandleFunc("GET /settings/changes", s.forAdmins(s.settingChanges))
-	s.mux.HandleFunc("GET /settings/waiting", s.forAdmins(s.settingWaits))
-	s.mux.HandleFunc("GET /settings/{key}", s.forAdmins(s.setting))
-	s.mux.HandleFunc("POST /settings/undo", s.forAdmins(s.undoSetting))
-	s.mux.HandleFunc("POST /settings/confirm", s.forAdmins(s.confirmSetting))
-	s.mux.HandleFunc("POST /settings/save", s.forAdmins(s.saveSettings))
+	s.onlyAdmins("GET /settings", s.settingList)
+	s.onlyAdmins("POST /settings", s.changeSetting)
+	s.onlyAdmins("GET /settings/changes", func(w http.ResponseWriter, r *http.Request) error { return s.settingChanges(w, r, nil) })
+	s.onlyAdmins("GET /settings/waiting", s.settingWaits)
+	s.onlyAdmins("GET /settings/{setting}", s.setting)
+	s.onlyAdmins("POST /settings/undo", s.undoSetting)
+	s.onlyAdmins("POST /settings/confirm", s.confirmSetting)
+	s.onlyAdmins("POST /settings/save", s.saveSettings)
 }
 
 // changesAt is the conversation in which somebody changes settings on the page. A change that could shut the page has to be
@@ -65,7 +65,7 @@ type settingRow struct {
 }
 
 // settingList shows the settings that count, those alone that have all words of the search in them.
-func (s *Site) settingList(w http.ResponseWriter, r *http.Request) {
+func (s *Site) settingList(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query().Get("q")
 	var rows []settingRow
 	for _, one := range s.Settings.Settings() {
@@ -76,10 +76,9 @@ func (s *Site) settingList(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if isPart(r) {
-		s.write(w, r, http.StatusOK, "setting-rows", rows)
-		return
+		return s.part(w, r, "setting-rows", rows)
 	}
-	s.page(w, r, "settings", "Settings", "settings", map[string]any{"Find": query, "Rows": rows})
+	return s.show(w, r, "settings", "Settings", "settings", map[string]any{"Find": query, "Rows": rows})
 }
 
 // A settingBody is the page of one setting.
@@ -143,24 +142,22 @@ func (s *Site) settingOf(ctx context.Context, v *visitor, key string) (b setting
 	return b, err
 }
 
-func (s *Site) setting(w http.ResponseWriter, r *http.Request) {
-	b, err := s.settingOf(r.Context(), visitorOf(r), r.PathValue("key"))
+func (s *Site) setting(w http.ResponseWriter, r *http.Request) error {
+	b, err := s.settingOf(r.Context(), visitorOf(r), r.PathValue("setting"))
 	if err == nil && !b.There && len(b.Versions) == 0 {
 		err = core.ErrNotFound
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	if done, err := strconv.ParseInt(r.URL.Query().Get("done"), 10, 64); err == nil && len(b.Versions) > 0 && b.Versions[0].ID == done {
 		b.Done = b.Versions[0].Version
 	}
-	s.page(w, r, "settings", b.Key, "setting-page", b)
+	return s.show(w, r, "settings", b.Key, "setting-page", b)
 }
 
 // changeSetting sets a setting, or takes it back to what the file or the default says.
-func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) error {
 	v, key, value := visitorOf(r), strings.TrimSpace(r.PostFormValue("key")), r.PostFormValue("value")
 	set, unset := map[string]string{key: settings.Unquoted(strings.TrimSpace(value))}, []string(nil)
 	if r.PostFormValue("unset") != "" {
@@ -171,18 +168,16 @@ func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) {
 		err = s.makeChange(r.Context(), v, plan)
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	status := http.StatusOK
 	if plan.Change != nil && len(plan.Warnings) == 0 && !isPart(r) {
 		s.lead(w, r, "/settings/"+url.PathEscape(key)+"?done="+strconv.FormatInt(plan.Change.Version.ID, 10))
-		return
+		return nil
 	}
 	b, err := s.settingOf(r.Context(), v, key)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	if b.Faults = plan.Faults; plan.Change == nil {
 		b.Typed, status = value, http.StatusUnprocessableEntity
@@ -191,9 +186,9 @@ func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) {
 	}
 	if isPart(r) {
 		s.write(w, r, status, "setting-part", b)
-		return
+		return nil
 	}
-	s.pageAs(w, r, status, "settings", b.Key, "setting-page", b)
+	return s.showAs(w, r, status, "settings", b.Key, "setting-page", b)
 }
 
 // makeChange makes the change of a plan, if it has one, and waits a moment until it counts here.
@@ -217,9 +212,7 @@ func (s *Site) makeChange(ctx context.Context, v *visitor, plan *settings.Plan) 
 }
 
 // settingChanges shows the versions of the settings.
-func (s *Site) settingChanges(w http.ResponseWriter, r *http.Request) { s.changesPage(w, r, nil) }
-
-func (s *Site) changesPage(w http.ResponseWriter, r *http.Request, saved *SavedSettings) {
+func (s *Site) settingChanges(w http.ResponseWriter, r *http.Request, saved *SavedSettings) error {
 	rows, err := s.versionRows(r.Context(), "")
 	diff, broken := s.Settings.SettingsDiff(r.Context())
 	if refused, ok := errors.AsType[*core.StateError](broken); !ok && err == nil {
@@ -228,48 +221,41 @@ func (s *Site) changesPage(w http.ResponseWriter, r *http.Request, saved *SavedS
 		diff, broken = nil, refused
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.page(w, r, "settings", "Changes of the settings", "setting-changes", map[string]any{"Rows": rows, "Diff": diff, "Broken": broken, "Saved": saved})
+	return s.show(w, r, "settings", "Changes of the settings", "setting-changes", map[string]any{"Rows": rows, "Diff": diff, "Broken": broken, "Saved": saved})
 }
 
 // undoSetting takes a version back.
-func (s *Site) undoSetting(w http.ResponseWriter, r *http.Request) {
+func (s *Site) undoSetting(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	version, err := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
 	if err != nil || version < 1 {
-		s.refuse(w, r, http.StatusBadRequest, "That is no version of the settings.")
-		return
+		return wrong("That is no version of the settings.")
 	}
 	plan, err := s.Settings.PlanUndo(r.Context(), s.changesAt(v), version)
 	if err == nil {
 		err = s.makeChange(r.Context(), v, plan)
 	}
-	switch {
-	case err != nil:
-		s.fail(w, r, err)
-	case len(plan.Faults) > 0:
-		s.refuse(w, r, http.StatusUnprocessableEntity, "Nothing was changed: "+strings.Join(plan.Faults, "; ")+".")
-	default:
-		s.lead(w, r, "/settings/changes")
+	if err == nil && len(plan.Faults) > 0 {
+		err = refusal{http.StatusUnprocessableEntity, "Nothing was changed: " + strings.Join(plan.Faults, "; ") + "."}
 	}
+	return s.led(w, r, "/settings/changes", err)
 }
 
 // saveSettings writes what was changed at run time into the file.
-func (s *Site) saveSettings(w http.ResponseWriter, r *http.Request) {
+func (s *Site) saveSettings(w http.ResponseWriter, r *http.Request) error {
 	saved, change, err := s.File.SaveSettings(r.Context())
 	if err == nil {
 		err = s.makeChange(r.Context(), visitorOf(r), &settings.Plan{Change: change})
 	}
 	switch {
 	case err != nil:
-		s.fail(w, r, err)
+		return err
 	case isPart(r):
-		s.write(w, r, http.StatusOK, "setting-saved", saved)
-	default:
-		s.changesPage(w, r, &saved)
+		return s.part(w, r, "setting-saved", saved)
 	}
+	return s.settingChanges(w, r, &saved)
 }
 
 // A waitingBody is a change of the settings that counts only until its time is over, unless somebody confirms it.
@@ -295,7 +281,7 @@ func (s *Site) waiting(ctx context.Context, v *visitor) (*waitingBody, error) {
 }
 
 // settingWaits answers with the change that waits, or what became of one that did.
-func (s *Site) settingWaits(w http.ResponseWriter, r *http.Request) {
+func (s *Site) settingWaits(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.waiting(r.Context(), visitorOf(r))
 	if err == nil && b == nil {
 		var list []settings.Version
@@ -307,25 +293,21 @@ func (s *Site) settingWaits(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.write(w, r, http.StatusOK, "waiting", b)
+	return s.part(w, r, "waiting", b)
 }
 
 // confirmSetting keeps the change that waits.
-func (s *Site) confirmSetting(w http.ResponseWriter, r *http.Request) {
+func (s *Site) confirmSetting(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	version, _ := strconv.ParseInt(r.PostFormValue("version"), 10, 64)
 	change := &settings.Change{
 		Kind: settings.Confirm, ID: version, Conversation: core.SessionKey(s.changesAt(v)), Counting: s.Settings.SettingsCounting(),
 	}
-	switch err := s.Changer.Change(r.Context(), change, v.actor()); {
-	case err != nil:
-		s.fail(w, r, err)
-	case isPart(r):
-		s.write(w, r, http.StatusOK, "waiting", &waitingBody{Said: "Confirmed: " + change.Version.Keys() + " stays so."})
-	default:
-		s.lead(w, r, "/settings/changes")
+	err := s.Changer.Change(r.Context(), change, v.actor())
+	if err == nil && isPart(r) {
+		return s.part(w, r, "waiting", &waitingBody{Said: "Confirmed: " + change.Version.Keys() + " stays so."})
 	}
+	return s.led(w, r, "/settings/changes", err)
 }

@@ -23,9 +23,9 @@ type TokenKeeper interface {
 }
 
 func (s *Site) tokenPages() {
-	s.mux.HandleFunc("GET /tokens", s.forAdmins(func(w http.ResponseWriter, r *http.Request) { s.tokens(w, r, nil) }))
-	s.mux.HandleFunc("POST /tokens", s.forAdmins(s.makeToken))
-	s.mux.HandleFunc("POST /tokens/revoke", s.forAdmins(s.revokeToken))
+	s.onlyAdmins("GET /tokens", func(w http.ResponseWriter, r *http.Request) error { return s.tokens(w, r, nil) })
+	s.onlyAdmins("POST /tokens", s.makeToken)
+	s.onlyAdmins("POST /tokens/revoke", s.revokeToken)
 }
 
 // A tokenRow is a token in the list.
@@ -47,7 +47,7 @@ type tokensBody struct {
 	Made   *tokens.Change // just now
 }
 
-func (s *Site) tokens(w http.ResponseWriter, r *http.Request, made *tokens.Change) {
+func (s *Site) tokens(w http.ResponseWriter, r *http.Request, made *tokens.Change) error {
 	list, err := s.TokenKeeper.List(r.Context())
 	body := tokensBody{Scopes: tokens.Scopes, Made: made}
 	if err == nil {
@@ -60,14 +60,13 @@ func (s *Site) tokens(w http.ResponseWriter, r *http.Request, made *tokens.Chang
 		}
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	now := time.Now()
 	for _, t := range list {
 		body.Tokens = append(body.Tokens, tokenState(t, now))
 	}
-	s.page(w, r, "secrets", "API tokens", "tokens", body)
+	return s.show(w, r, "secrets", "API tokens", "tokens", body)
 }
 
 // tokenState says whether a token opens something.
@@ -91,7 +90,7 @@ func tokenState(t tokens.Token, now time.Time) tokenRow {
 }
 
 // makeToken makes a token and shows its secret, this once.
-func (s *Site) makeToken(w http.ResponseWriter, r *http.Request) {
+func (s *Site) makeToken(w http.ResponseWriter, r *http.Request) error {
 	name := strings.TrimSpace(r.PostFormValue("name")) // which reads the form
 	t := tokens.Token{Name: name, Scopes: r.PostForm["scope"], People: r.PostForm["person"]}
 	var err error
@@ -108,22 +107,20 @@ func (s *Site) makeToken(w http.ResponseWriter, r *http.Request) {
 		c, err = s.TokenKeeper.Create(t)
 	}
 	if err != nil {
-		s.refuse(w, r, http.StatusBadRequest, "No token was made: "+err.Error()+".")
-		return
+		return wrong("No token was made: " + err.Error() + ".")
 	}
 	if err := s.Changer.Change(r.Context(), c, visitorOf(r).actor()); err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
-	s.tokens(w, r, c)
+	return s.tokens(w, r, c)
 }
 
-func (s *Site) revokeToken(w http.ResponseWriter, r *http.Request) {
+func (s *Site) revokeToken(w http.ResponseWriter, r *http.Request) error {
 	c, err := s.TokenKeeper.Revoke(r.PostFormValue("name"))
 	if err != nil {
 		err = &core.StateError{Sentence: err.Error() + "."}
 	} else if err = s.Changer.Change(r.Context(), c, visitorOf(r).actor()); errors.Is(err, core.ErrNotFound) {
 		err = &core.StateError{Sentence: "There is no token of that name."}
 	}
-	s.led(w, r, "/tokens", err)
+	return s.led(w, r, "/tokens", err)
 }

@@ -127,7 +127,7 @@ func New(deps Deps) *Site {
 	s.setupPages()
 	s.mux.HandleFunc("GET /assets/{name}", s.asset)
 	s.mux.HandleFunc("GET /manifest.webmanifest", s.manifest)
-	s.mux.HandleFunc("GET /{$}", s.signedIn(s.home))
+	s.forAll("GET /{$}", s.home)
 	s.mux.HandleFunc("/", s.nothing)
 	return s
 }

@@ -10,8 +10,8 @@ import (
 )
 
 func (s *Site) whyPages() {
-	s.mux.HandleFunc("GET /turns/{turn}", s.signedIn(s.why))
-	s.mux.HandleFunc("GET /turns/{turn}/output/{attempt}/{position}", s.signedIn(s.output))
+	s.forAll("GET /turns/{turn}", s.why)
+	s.forAll("GET /turns/{turn}/output/{attempt}/{position}", s.output)
 }
 
 // turn is the turn of a call, which whoever looks may read.
@@ -38,14 +38,13 @@ type whyBody struct {
 	Left     *time.Duration // as of formatter.text
 }
 
-func (s *Site) why(w http.ResponseWriter, r *http.Request) {
+func (s *Site) why(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.turn(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	v, e := visitorOf(r), t.Explanation()
-	s.page(w, r, "chat", "Why", "why", whyBody{
+	return s.show(w, r, "chat", "Why", "why", whyBody{
 		Explanation: e, Currency: s.Currency(), Text: e.Show(s.Currency(), s.zoneOf(v)), Chat: t.Person == v.person.Name, Open: turns.TurnState(t.State).Open(), Left: new(highlightPage),
 	})
 }
@@ -59,20 +58,18 @@ func (s *Site) zoneOf(v *visitor) *time.Location {
 }
 
 // output answers with what a task brought.
-func (s *Site) output(w http.ResponseWriter, r *http.Request) {
+func (s *Site) output(w http.ResponseWriter, r *http.Request) error {
 	t, err := s.turn(r)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	attempt, position := r.PathValue("attempt"), r.PathValue("position")
 	for _, p := range t.Plans {
 		for i := range p.Tasks {
 			if strconv.Itoa(p.Attempt) == attempt && strconv.Itoa(i) == position {
-				s.write(w, r, http.StatusOK, "output", p.Tasks[i].Output)
-				return
+				return s.part(w, r, "output", p.Tasks[i].Output)
 			}
 		}
 	}
-	s.fail(w, r, core.ErrNotFound)
+	return core.ErrNotFound
 }
