@@ -60,9 +60,6 @@ func (s *Settings) ofTurns() turns.Settings {
 	}
 }
 
-// Budget is what counts now.
-func (r *Router) Budget() money.Budget { return r.settings().Budget }
-
 // ofSessions are those that count where a session has nothing else.
 func (s *Settings) ofSessions() sessions.Defaults {
 	return sessions.Defaults{Mode: s.Config.DefaultMode, Model: s.Model, Models: s.Models, TimeZone: s.TimeZone}

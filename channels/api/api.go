@@ -75,7 +75,7 @@ type API struct {
 	huma  huma.API
 	built func() // makes the calls, the first time
 	began time.Time
-	chats following
+	chats Busy          // readers of each answer
 	large chan struct{} // holds a place for each large body that is in memory
 }
 

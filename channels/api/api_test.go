@@ -283,7 +283,7 @@ func TestAddressIsBeyondOurProxies(t *testing.T) {
 		if c.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", c.forwarded)
 		}
-		if got := g.address(r).String(); got != c.want {
+		if got := g.Address(r).String(); got != c.want {
 			t.Errorf("%s for %q: %s, want %s", c.peer, c.forwarded, got, c.want)
 		}
 	}

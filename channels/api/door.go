@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -65,9 +66,6 @@ type Visits interface {
 	Waits(at netip.Addr) bool
 }
 
-// Address implements Visits.
-func (g *guard) Address(r *http.Request) netip.Addr { return g.address(r) }
-
 // Failed implements Visits.
 func (g *guard) Failed(at netip.Addr) bool { return g.failed(at) > 0 }
 
@@ -111,7 +109,7 @@ func (a *API) Socket() http.Handler {
 
 // TCP serves programs with a token.
 func (a *API) TCP(door Door) http.Handler {
-	guard := &guard{Door: door, api: a, failures: map[netip.Addr]*failures{}, rates: map[string]*rate{}}
+	guard := &guard{Door: door, api: a, failures: map[netip.Addr]*failures{}, next: map[string]time.Time{}}
 	guard.calls = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, id := time.Now(), requestOf(r)
 		seen := &answered{ResponseWriter: w, status: http.StatusOK}
@@ -128,7 +126,7 @@ func (a *API) TCP(door Door) http.Handler {
 		}
 		r = withCaller(r, cmp.Or(caller, &Caller{}))
 		if most := atOnce(r); caller != nil && err == nil && most > 0 {
-			var done func()
+			var done func() bool
 			if done, err = guard.begin(caller.Token, most); err == nil {
 				defer done()
 			}
@@ -166,7 +164,7 @@ func (g *guard) note(r *http.Request, status int, took time.Duration) {
 	}
 	if !slices.Contains(openPaths, r.URL.Path) {
 		g.api.Log.InfoContext(r.Context(), "call", "token", CallerOf(r.Context()).Token, "method", r.Method, "path", r.URL.Path,
-			"status", status, "request_id", requestID(r.Context()), "address", g.address(r).String(), "duration", took.String())
+			"status", status, "request_id", requestID(r.Context()), "address", g.Address(r).String(), "duration", took.String())
 	}
 }
 
@@ -253,19 +251,14 @@ type guard struct {
 
 	mu       sync.Mutex
 	failures map[netip.Addr]*failures
-	rates    map[string]*rate // by token
+	next     map[string]time.Time // by token: the turn of its next call, if that comes no later
+	busy     Busy                 // by token and sort of call
 }
 
 // failures are the wrong tokens of an address.
 type failures struct {
 	n     int
 	since time.Time
-}
-
-// A rate is what a token may still do.
-type rate struct {
-	next time.Time   // the turn of the next call, if it comes no later
-	busy map[int]int // calls of each sort that are worked on, by how many there may be
 }
 
 // admit finds out who calls; nil: nobody who needs to be known.
@@ -280,7 +273,7 @@ func (g *guard) admit(r *http.Request) (*Caller, error) {
 	if !strings.EqualFold(scheme, "Bearer") || secret == "" {
 		return nil, api.Failed(http.StatusUnauthorized, `send "Authorization: Bearer TOKEN"; "switchboard token create NAME" makes a token`, "this call needs a token")
 	}
-	address := g.address(r)
+	address := g.Address(r)
 	token, err := g.Tokens.Find(r.Context(), strings.TrimSpace(secret))
 	switch {
 	case tokens.NotGood(err):
@@ -303,7 +296,7 @@ func (g *guard) internal(r *http.Request) (*Caller, error) {
 	case r.Header.Get(internalHeader) == "":
 		return nil, api.Failed(http.StatusUnauthorized, "send the header "+internalHeader, "this call needs the internal token")
 	case subtle.ConstantTimeCompare(want[:], got[:]) == 0:
-		return nil, g.wrong(g.address(r), "server.internal_token is the right one", "the internal token is not valid")
+		return nil, g.wrong(g.Address(r), "server.internal_token is the right one", "the internal token is not valid")
 	}
 	return &Caller{Scopes: []string{string(internalScope)}}, nil
 }
@@ -347,8 +340,8 @@ func hostOnly(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// address is where the call comes from: beyond proxies of ours, the last that they name.
-func (g *guard) address(r *http.Request) netip.Addr {
+// Address implements Visits.
+func (g *guard) Address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return netip.Addr{}
@@ -388,27 +381,16 @@ func (g *guard) failed(at netip.Addr) time.Duration {
 	return 0
 }
 
-// of is the rate of a token. Called under the lock.
-func (g *guard) of(token string) *rate {
-	r := g.rates[token]
-	if r == nil {
-		r = &rate{busy: map[int]int{}}
-		g.rates[token] = r
-	}
-	return r
-}
-
 // turn waits for the turn of a call of a token, or refuses it where that is far.
 func (g *guard) turn(ctx context.Context, token string) error {
 	g.mu.Lock()
-	now, r := time.Now(), g.of(token)
-	at := r.next
+	now, at := time.Now(), g.next[token]
 	if rested := now.Add(-tokenBurst * time.Second / tokenRate); at.Before(rested) {
 		at = rested
 	}
 	wait := at.Sub(now)
 	if wait <= turnWait {
-		r.next = at.Add(time.Second / tokenRate)
+		g.next[token] = at.Add(time.Second / tokenRate)
 	}
 	g.mu.Unlock()
 	if wait > turnWait {
@@ -423,19 +405,12 @@ func (g *guard) turn(ctx context.Context, token string) error {
 }
 
 // begin begins a call of a token that may have so many of the sort at once, until done is called, or refuses it.
-func (g *guard) begin(token string, most int) (done func(), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r := g.of(token)
-	if r.busy[most] >= most {
+func (g *guard) begin(token string, most int) (done func() bool, err error) {
+	done, ok := g.busy.Begin(fmt.Sprint(most, " ", token), most)
+	if !ok {
 		f := api.Failed(http.StatusTooManyRequests, "wait for the answers of some", "%d calls of the token %q are worked on already", most, token)
 		f.Err.RetryAfter = time.Second
 		return nil, f
 	}
-	r.busy[most]++
-	return func() {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		r.busy[most]--
-	}, nil
+	return done, nil
 }

@@ -3,8 +3,8 @@ package api
 import (
 	"context"
 	"errors"
+	"math"
 	"net/http"
-	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -19,35 +19,10 @@ const (
 	saidBy = 30 * time.Second
 )
 
-// following counts the readers of each answer.
-type following struct {
-	mu      sync.Mutex
-	readers map[string]int
-}
-
-// add adds a reader; leave says whether that was the last one.
-func (f *following) add(key []byte) (leave func() (last bool)) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.readers == nil {
-		f.readers = map[string]int{}
-	}
-	f.readers[string(key)]++
-	return func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.readers[string(key)]--; f.readers[string(key)] > 0 {
-			return false
-		}
-		delete(f.readers, string(key))
-		return true
-	}
-}
-
 // chatTurn answers a call with what its turn says. With an error nothing was answered yet.
 func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s chatSession, person *core.Person) error {
 	ctx, answer := r.Context(), newReply(w, c)
-	leave := a.chats.add(c.key)
+	leave, _ := a.chats.Begin(string(c.key), math.MaxInt) // of readers of one answer there may be any number
 	call, repeated, err := a.openCall(r, c, s, person)
 	if err != nil {
 		leave()

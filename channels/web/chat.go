@@ -146,7 +146,7 @@ type posted struct {
 
 // form reads a message and keeps its files.
 func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
-	end, ok := s.forms.begin(visitorOf(r).person.Name, formsMost)
+	end, ok := s.forms.Begin(visitorOf(r).person.Name, formsMost)
 	if !ok {
 		return nil, &core.StateError{Sentence: "Other messages of yours are on their way still. Send it again in a moment."}
 	}

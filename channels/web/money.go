@@ -19,8 +19,8 @@ const (
 
 // Money knows what was spent on models, and what was used of them.
 type Money interface {
+	money.Spender
 	Usage(ctx context.Context, f money.UsageFilter) ([]money.Usage, error)
-	Spent(ctx context.Context, day string, top int) ([]money.Spent, error)
 	SpentBy(ctx context.Context, day, person string) (money.Spent, error)
 }
 
@@ -42,8 +42,7 @@ type moneyBody struct {
 // A spentRow is what was spent today.
 type spentRow struct {
 	Of, Sum, Aside, Limit string // Aside and Limit: empty: there is none
-	Part                  int    // of the limit, in percent; Bar is that as far as it is shown
-	Bar                   int
+	Part, Bar             int    // of the limit, in percent; Bar is that as far as it is shown
 }
 
 // A usageChart is what was used of models, with what is drawn of it.
@@ -90,19 +89,23 @@ func (s *Site) today(ctx context.Context, v *visitor, b money.Budget, day string
 	if !slices.ContainsFunc(list, func(x money.Spent) bool { return x.Scope == string(money.SpentInAll) }) {
 		list = append([]money.Spent{{Scope: string(money.SpentInAll)}}, list...)
 	}
+	list = slices.DeleteFunc(list, func(x money.Spent) bool { return x.Scope == string(money.SpentInSession) && b.PerSessionDay <= 0 })
+	return spentRows(list, b), err
+}
+
+// spentRows are what was spent of each limit.
+func spentRows(list []money.Spent, b money.Budget) (rows []spentRow) {
 	for _, x := range list {
+		of, limit := "In all", b.PerDay
 		switch money.SpendingScope(x.Scope) {
-		case money.SpentInAll:
-			rows = append(rows, newSpentRow(b, "In all", x, b.PerDay))
 		case money.SpentByPerson:
-			rows = append(rows, newSpentRow(b, x.Name, x, b.PerPersonDay))
+			of, limit = x.Name, b.PerPersonDay
 		case money.SpentInSession:
-			if b.PerSessionDay > 0 {
-				rows = append(rows, newSpentRow(b, "Chat "+x.Name, x, b.PerSessionDay))
-			}
+			of, limit = "Chat "+x.Name, b.PerSessionDay
 		}
+		rows = append(rows, newSpentRow(b, of, x, limit))
 	}
-	return rows, err
+	return rows
 }
 
 func newSpentRow(b money.Budget, of string, x money.Spent, limit float64) spentRow {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -41,8 +40,6 @@ type Program struct {
 	Statuses   func() []channels.Status
 	Deliveries api.Deliveries
 	Queue      func(ctx context.Context) (jobs.Queue, error)
-	Spender    money.Spender
-	Budget     func() money.Budget
 	// Trouble is what is missing or not well, each in words that say what to do.
 	Trouble func(ctx context.Context) ([]string, error)
 	// Examine looks at everything that the program needs, and says whether it came to its end.
@@ -69,7 +66,7 @@ type nowBody struct {
 	Queue      jobs.Queue
 	Deliveries []outbox.Info // that are dead or unknown
 	Channels   []channels.Status
-	Money      []spent
+	Money      []spentRow
 	Resets     time.Time // when money is counted anew
 	Findings   *findings // nil: nobody asked for them
 	Swap       bool      // it takes the place of what is there
@@ -85,12 +82,6 @@ type failed struct {
 type asking struct {
 	approvals.Open
 	Form approval
-}
-
-// A spent is a sum of today.
-type spent struct {
-	Of, Sum, Aside, Limit string
-	Percent               int
 }
 
 // findings are what the doctor said.
@@ -162,25 +153,13 @@ func (s *Site) failed(ctx context.Context, faults map[int64]string) (list []fail
 
 // readMoney reads what was spent today, and of which limits.
 func (s *Site) readMoney(ctx context.Context, b *nowBody) error {
-	limits, now := s.Program.Budget(), time.Now()
+	limits, now := s.Budget(), time.Now()
 	b.Resets = limits.Over(now)
-	list, err := s.Program.Spender.Spent(ctx, limits.Day(now), spentMost)
-	of := map[string]float64{
-		string(money.SpentInAll): limits.PerDay, string(money.SpentByPerson): limits.PerPersonDay, string(money.SpentInSession): limits.PerSessionDay,
-	}
+	list, err := s.Money.Spent(ctx, limits.Day(now), spentMost)
 	if len(list) == 0 && limits.PerDay > 0 {
 		list = []money.Spent{{Scope: string(money.SpentInAll)}}
 	}
-	for _, one := range list {
-		row := spent{Of: cmp.Or(one.Name, "In all"), Sum: limits.Amount(one.Settled)}
-		if one.Reserved > 0 {
-			row.Aside = limits.Amount(one.Reserved)
-		}
-		if limit := of[one.Scope]; limit > 0 {
-			row.Limit, row.Percent = limits.Amount(limit), int(100*one.Settled/limit)
-		}
-		b.Money = append(b.Money, row)
-	}
+	b.Money = spentRows(list, limits)
 	return err
 }
 

@@ -60,7 +60,10 @@ func (adasTurn) Turn(_ context.Context, id int64, _ bool) (*turns.Turn, error) {
 }
 
 // quiet has nothing at work, asked or sent; a turn failed today.
-type quiet struct{ adasTurn }
+type quiet struct {
+	adasTurn
+	web.Money
+}
 
 func (quiet) Turns(_ context.Context, _ sessions.Whose, state string, _ int) ([]turns.Turn, error) {
 	if now := time.Now(); state == string(turns.TurnFailed) {
@@ -90,8 +93,9 @@ func TestNowIsReadWhenSomethingHappens(t *testing.T) {
 		var reads atomic.Int64
 		handler := web.New(web.Deps{
 			Log: slog.New(slog.DiscardHandler), Channel: channel, Browsers: signedInAs{}, People: household{}, Turns: quiet{}, Approvals: quiet{},
+			Money: quiet{}, Budget: func() money.Budget { return money.Budget{Currency: "EUR", PerDay: 4} },
 			Program: web.Program{
-				Activity: &activity, Deliveries: quiet{}, Spender: quiet{}, Budget: func() money.Budget { return money.Budget{Currency: "EUR", PerDay: 4} },
+				Activity: &activity, Deliveries: quiet{},
 				Statuses: func() []channels.Status {
 					return []channels.Status{{Name: "play", Reason: strconv.FormatInt(reads.Add(1), 10)}}
 				},

@@ -24,11 +24,9 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// pages are the templates.
-type pages struct{ all *template.Template }
-
-func newPages(s *Site) *pages {
-	return &pages{template.Must(template.New("").Funcs(template.FuncMap{
+// templates has what the pages are made of.
+func (s *Site) templates() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
 		"url":      s.url,
 		"asset":    s.assetURL,
 		"chat":     s.chatURL,
@@ -36,7 +34,7 @@ func newPages(s *Site) *pages {
 		"text":     s.format.text,
 		"grows":    func(markdown string) template.HTML { return s.format.text(markdown, new(time.Duration)) }, // it is not complete
 		"plain":    plain,
-		"time":     func(t time.Time) template.HTML { return moment(t) },
+		"time":     func(t time.Time) template.HTML { return timed(t, "") },
 		"since":    func(t time.Time) template.HTML { return timed(t, ` class="since"`) },
 		"stands":   stands,
 		"short":    func(text string) string { return words.OneLine(text, 120) },
@@ -55,7 +53,7 @@ func newPages(s *Site) *pages {
 		"picture": picture,
 		"job":     func(j jobRow, action, label string) any { return jobAction{j, action, label} },
 		"sound":   func(kind string) bool { return strings.HasPrefix(kind, "audio/") },
-	}).ParseFS(templateFiles, "templates/*.html"))}
+	}).ParseFS(templateFiles, "templates/*.html"))
 }
 
 // picture says that a file is a picture made of dots, which runs nothing.
@@ -63,10 +61,7 @@ func picture(kind string) bool {
 	return strings.HasPrefix(kind, "image/") && !strings.HasPrefix(kind, "image/svg")
 }
 
-// moment is an instant as HTML, which page.js writes in the reader's zone and language.
-func moment(t time.Time) template.HTML { return timed(t, "") }
-
-// timed is moment with attributes of ours.
+// timed is an instant as HTML with attributes of ours, which page.js writes in the reader's zone and language.
 func timed(t time.Time, attributes string) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -123,7 +118,7 @@ func (s *Site) frame(ctx context.Context, v *visitor, here, title string, list *
 // write answers with a template of data.
 func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name string, data any) {
 	var b bytes.Buffer
-	if err := s.pages.all.ExecuteTemplate(&b, name, data); err != nil {
+	if err := s.pages.ExecuteTemplate(&b, name, data); err != nil {
 		s.Log.ErrorContext(r.Context(), "a page could not be made", "page", name, "error", err)
 		http.Error(w, "The page could not be made.", http.StatusInternalServerError)
 		return
@@ -136,7 +131,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name st
 // fragment is a part of a page.
 func (s *Site) fragment(name string, data any) (string, error) {
 	var b bytes.Buffer
-	err := s.pages.all.ExecuteTemplate(&b, name, data)
+	err := s.pages.ExecuteTemplate(&b, name, data)
 	return b.String(), err
 }
 

@@ -222,21 +222,17 @@ func (s *Site) changePerson(w http.ResponseWriter, r *http.Request, kind people.
 	if fault != "" {
 		return wrong(fault)
 	}
-	err := s.judged(r, c)
-	if err == nil {
-		err = s.Changer.Change(r.Context(), c, visitorOf(r).actor())
-	}
-	return s.led(w, r, then, err)
+	return s.led(w, r, then, s.changeJudged(r, c))
 }
 
-// judged judges a change by the settings.
-func (s *Site) judged(r *http.Request, c core.Change) error {
+// changeJudged makes a change that the settings allow.
+func (s *Site) changeJudged(r *http.Request, c core.Change) error {
 	if p, ok := c.(*people.Change); ok {
 		if err := s.Judge(visitorOf(r).person, p); err != nil {
 			return &core.StateError{Sentence: "Nothing was changed: " + err.Error() + "."}
 		}
 	}
-	return nil
+	return s.Changer.Change(r.Context(), c, visitorOf(r).actor())
 }
 
 // led has the browser open a page, unless what was to be done went wrong.
@@ -278,10 +274,7 @@ func (s *Site) stranger(r *http.Request) (*people.Stranger, error) {
 func (s *Site) allow(w http.ResponseWriter, r *http.Request) error {
 	m, err := s.stranger(r)
 	if err == nil {
-		c := m.Allow(strings.TrimSpace(r.PostFormValue("name")))
-		if err = s.judged(r, c); err == nil {
-			err = s.Changer.Change(r.Context(), c, visitorOf(r).actor())
-		}
+		err = s.changeJudged(r, m.Allow(strings.TrimSpace(r.PostFormValue("name"))))
 	}
 	return s.led(w, r, "/people", err)
 }

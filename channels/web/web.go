@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/base64"
 	"encoding/json"
+	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -93,14 +94,14 @@ type Site struct {
 	base   string // what every path begins with: "", or "/bot"
 	origin string // of PublicURL: "https://bot.example.org"
 	format *formatter
-	pages  *pages
+	pages  *template.Template
 	mux    *http.ServeMux
 	assets map[string]asset
 	menu   []entry
 	claims atomic.Pointer[claimCode] // that nothing else shows again
 	looks  looks
 
-	streams, forms busy
+	streams, forms api.Busy // of each person
 }
 
 // New makes the page. It does no I/O.
@@ -110,7 +111,7 @@ func New(deps Deps) *Site {
 		s.base, s.origin = strings.TrimSuffix(u.EscapedPath(), "/"), u.Scheme+"://"+u.Host
 	}
 	s.format = newFormatter(s.url)
-	s.pages = newPages(s)
+	s.pages = s.templates()
 	s.signInPages()
 	s.chatPages()
 	s.sessionPages()

@@ -38,7 +38,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 // program says how this engine is, for admins.
 func (e *Engine) program(of *store.Router) page.Program {
 	return page.Program{
-		Activity: &e.router.Connections.Activity, Statuses: e.statuses, Deliveries: of, Queue: of.Queue, Spender: e.db, Budget: e.router.Budget,
+		Activity: &e.router.Connections.Activity, Statuses: e.statuses, Deliveries: of, Queue: of.Queue,
 		Trouble: func(ctx context.Context) ([]string, error) {
 			seen, err := of.News(ctx, 0, "", nil)
 			return append(e.missing(), jobs.NotWell(seen.Health)...), err
