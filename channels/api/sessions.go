@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -156,10 +155,9 @@ func (a *API) listSessions(ctx context.Context, in *sessionsIn) (*sessionsOut, e
 	if q.All {
 		q.Channel = ""
 	}
-	if in.Cursor != "" {
-		if raw, err := base64.RawURLEncoding.DecodeString(in.Cursor); err != nil || json.Unmarshal(raw, &q.Before) != nil {
-			return nil, api.Failed(http.StatusBadRequest, "send next of the page before", "cursor: it is not one of ours")
-		}
+	var err error
+	if q.Before, err = sessions.ReadMark(in.Cursor); err != nil {
+		return nil, api.Failed(http.StatusBadRequest, "send next of the page before", "cursor: it is not one of ours")
 	}
 	list, next, err := a.Sessions.Sessions(ctx, q)
 	if err != nil {
@@ -168,15 +166,7 @@ func (a *API) listSessions(ctx context.Context, in *sessionsIn) (*sessionsOut, e
 	for i := range list {
 		list[i].Session = a.name(c, list[i].Session)
 	}
-	out := &sessionsOut{Sessions: list}
-	if next != nil {
-		raw, err := json.Marshal(next)
-		if err != nil {
-			return nil, err
-		}
-		out.Next = base64.RawURLEncoding.EncodeToString(raw)
-	}
-	return out, nil
+	return &sessionsOut{list, next.Cursor()}, nil
 }
 
 type getSessionIn struct {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"mime"
+	"mime/multipart"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,6 +19,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/channels/api"
+	"switchboard/internal/words"
 	"switchboard/router/approvals"
 	"switchboard/router/core"
 	"switchboard/router/files"
@@ -39,8 +41,8 @@ func (s *Site) chatPages() {
 	s.mux.HandleFunc("POST /chat", s.withFiles(s.tried(s.begin)))
 	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.tried(s.post)))
 	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.withFiles(s.tried(s.edit)))
-	s.forAll("POST /c/{key}/press", s.press)
-	s.forAll("POST /c/{key}/retry", s.retry)
+	s.inOurs("POST /c/{key}/press", s.press)
+	s.inOurs("POST /c/{key}/retry", s.retry)
 	s.forAll("GET /c/{key}/export", s.export)
 	s.forAll("POST /turns/{turn}/cancel", s.cancel)
 	s.forAll("POST /approvals/{approval}", s.decide)
@@ -155,11 +157,11 @@ func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
 		return nil, &core.StateError{Sentence: "The message did not come whole, or it or its files are too large. Send it again."}
 	}
 	p := &posted{text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n")}
-	if r.MultipartForm == nil {
-		return p, nil
+	var brought []*multipart.FileHeader
+	if r.MultipartForm != nil {
+		defer r.MultipartForm.RemoveAll()
+		brought = r.MultipartForm.File["files"]
 	}
-	defer r.MultipartForm.RemoveAll()
-	brought := r.MultipartForm.File["files"]
 	if len(brought) > filesMost {
 		return nil, &core.StateError{Sentence: fmt.Sprintf("A message has %d files at most.", filesMost)}
 	}
@@ -175,13 +177,16 @@ func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
 		in.Close()
 		switch {
 		case errors.Is(err, files.ErrTooLarge):
-			return nil, &core.StateError{Sentence: f.Filename + " is too large: a file has " + size(s.Files.MaxSize()) + " at most."}
+			return nil, &core.StateError{Sentence: f.Filename + " is too large: a file has " + words.Size(s.Files.MaxSize()) + " at most."}
 		case errors.Is(err, tools.ErrFileRefused):
 			return nil, &core.StateError{Sentence: "The file cannot be kept now: " + err.Error()}
 		case err != nil:
 			return nil, err
 		}
 		p.attachments = append(p.attachments, channels.Attachment{Upload: kept.ID, Kind: kept.Kind, Name: kept.Name, Type: kept.Type, Size: kept.Size})
+	}
+	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
+		return nil, &core.StateError{Sentence: "Write something first."}
 	}
 	return p, nil
 }
@@ -252,9 +257,6 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) error {
 	// Who sends the form again, as its answer did not come, is led to the chat that there is.
 	name := sha256.Sum256([]byte(v.person.Name + "\x00" + keyOf(r, rand.Text())))
 	session := s.Channel.Name() + ":" + v.person.Name + "/" + hex.EncodeToString(name[:8])
-	if err == nil {
-		err = p.checked()
-	}
 	own := map[sessions.Setting]string{sessions.Mode: r.PostFormValue("mode"), sessions.Model: r.PostFormValue("model")}
 	for of, to := range own {
 		if err == nil {
@@ -281,9 +283,6 @@ func (s *Site) post(w http.ResponseWriter, r *http.Request) error {
 		p, err = s.form(w, r)
 	}
 	if err == nil {
-		err = p.checked()
-	}
-	if err == nil {
 		err = s.say(r, session, p)
 	}
 	return s.done(w, r, session, err)
@@ -303,14 +302,6 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err 
 		http.Redirect(w, r, s.chatURL(session), http.StatusSeeOther)
 	}
 	return err
-}
-
-// checked says why there is nothing to hand in; nil: there is something.
-func (p *posted) checked() error {
-	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
-		return &core.StateError{Sentence: "Write something first."}
-	}
-	return nil
 }
 
 // say hands in what a form says.
@@ -339,8 +330,7 @@ func keyOf(r *http.Request, otherwise string) string {
 
 // edit changes a message of somebody's. One that was answered is written again.
 func (s *Site) edit(w http.ResponseWriter, r *http.Request) error {
-	v, session := visitorOf(r), r.PathValue("key")
-	_, err := s.ours(r.Context(), v, session)
+	v, session, err := visitorOf(r), r.PathValue("key"), s.ours(r)
 	id, wrong := strconv.ParseInt(r.PathValue("message"), 10, 64)
 	if err == nil && wrong != nil {
 		err = core.ErrNotFound
@@ -368,13 +358,9 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) error {
 // press presses a button.
 func (s *Site) press(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
-	_, err := s.ours(r.Context(), v, session)
-	var got channels.Receipt
-	if err == nil {
-		event := s.event(v, session, channels.EventAction, "press:"+rand.Text())
-		event.Action = channels.Action{Code: r.PostFormValue("code")}
-		got, err = s.accept(r.Context(), event)
-	}
+	event := s.event(v, session, channels.EventAction, "press:"+rand.Text())
+	event.Action = channels.Action{Code: r.PostFormValue("code")}
+	got, err := s.accept(r.Context(), event)
 	if err == nil && got.Toast != "" && isPart(r) {
 		return s.part(w, r, "toast", got.Toast)
 	}
@@ -383,12 +369,9 @@ func (s *Site) press(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Site) retry(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
-	_, err := s.ours(r.Context(), v, session)
-	if err == nil {
-		event := s.event(v, session, channels.EventMessage, rand.Text())
-		event.Message = channels.Message{ID: channels.MessageID(rand.Text()), Text: "/retry"}
-		_, err = s.accept(r.Context(), event)
-	}
+	event := s.event(v, session, channels.EventMessage, rand.Text())
+	event.Message = channels.Message{ID: channels.MessageID(rand.Text()), Text: "/retry"}
+	_, err := s.accept(r.Context(), event)
 	return s.done(w, r, session, err)
 }
 

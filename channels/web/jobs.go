@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
 	"switchboard/router/sessions"
@@ -90,8 +91,7 @@ func (j jobRow) Kind() string { return j.Payload.Kind() }
 
 // Title names it where a line begins.
 func (j jobRow) Title() string {
-	kind := j.Kind()
-	return fmt.Sprintf("%s%s %d", strings.ToUpper(kind[:1]), kind[1:], j.ID)
+	return fmt.Sprintf("%s %d", words.Upper(j.Kind()), j.ID)
 }
 
 // Newest are the runs, the newest first.
@@ -133,10 +133,10 @@ func (s *Site) row(ctx context.Context, v *visitor, job *scheduler.Job, next, mo
 	return row, err
 }
 
-// jobList is a page of jobs.
-func (s *Site) jobList(ctx context.Context, v *visitor, all bool, after int64) (*jobList, error) {
+// jobList is a page of jobs. Swap: its form takes the place of the one that was sent.
+func (s *Site) jobList(ctx context.Context, v *visitor, all, swap bool, after int64) (*jobList, error) {
 	l := &jobList{May: v.admin(), All: all && v.admin(), After: max(after, 0)}
-	l.Form.All = l.All
+	l.Form = jobForm{All: l.All, Swap: swap}
 	whose := sessions.Whose{People: []string{v.person.Name}}
 	if l.All {
 		whose = sessions.Whose{All: true}
@@ -161,7 +161,7 @@ func (s *Site) jobList(ctx context.Context, v *visitor, all bool, after int64) (
 func (s *Site) jobs(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	after, _ := strconv.ParseInt(q.Get("after"), 10, 64)
-	l, err := s.jobList(r.Context(), visitorOf(r), q.Get("all") != "", after)
+	l, err := s.jobList(r.Context(), visitorOf(r), q.Get("all") != "", false, after)
 	if err != nil {
 		return err
 	}
@@ -224,8 +224,7 @@ func whyNot(refused jobs.Refused) string {
 	if refused.Code() == "no_chat" {
 		return "Write to me in a chat first: what I say of a job goes there."
 	}
-	text := refused.Error()
-	return strings.ToUpper(text[:1]) + text[1:]
+	return words.Upper(refused.Error())
 }
 
 func (s *Site) addJob(w http.ResponseWriter, r *http.Request) error {
@@ -294,23 +293,17 @@ func (s *Site) changedJob(w http.ResponseWriter, r *http.Request, job *scheduler
 		return nil
 	}
 	said := s.Jobs.Said(change)
+	name, body := "changed-job", any(nil)
 	if whole {
-		row, err := s.wholeJob(r, change.Done)
-		if change.Done.ID != job.ID { // it was snoozed
-			row, err = s.wholeJob(r, job)
+		if change.Done.ID == job.ID { // else it was snoozed
+			job = change.Done
 		}
-		return s.answerJob(w, r, "changed-job", row, said, err)
+		body, err = s.wholeJob(r, job)
+	} else {
+		after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
+		name = "changed-jobs"
+		body, err = s.jobList(r.Context(), v, all, job == nil, after)
 	}
-	after, _ := strconv.ParseInt(r.FormValue("after"), 10, 64)
-	l, err := s.jobList(r.Context(), v, all, after)
-	if err == nil {
-		l.Form.Swap = job == nil
-	}
-	return s.answerJob(w, r, "changed-jobs", l, said, err)
-}
-
-// answerJob answers with a part of a page and a toast.
-func (s *Site) answerJob(w http.ResponseWriter, r *http.Request, name string, body any, said string, err error) error {
 	if err != nil {
 		return err
 	}

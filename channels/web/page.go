@@ -7,7 +7,6 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -41,7 +40,7 @@ func (s *Site) templates() *template.Template {
 		"upper":    words.Upper,
 		"span":     words.Span,
 		"outcome":  words.Outcome,
-		"size":     size,
+		"size":     words.Size,
 		"title":    func(title string) any { return struct{ Title string }{title} },
 		"showable": api.Showable,
 		"plainJSON": func(data json.RawMessage) string {
@@ -68,17 +67,6 @@ func timed(t time.Time, attributes string) template.HTML {
 	}
 	iso := t.UTC().Format(time.RFC3339)
 	return template.HTML(`<time` + attributes + ` datetime="` + iso + `">` + t.UTC().Format("2006-01-02 15:04") + ` UTC</time>`) //nolint:gosec // digits alone
-}
-
-// size is a number of bytes in words.
-func size(n int64) string {
-	switch {
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%d KB", n>>10)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 // A frame is what stands around every page of somebody who is signed in.
@@ -188,7 +176,7 @@ func sentence(message, hint string) string {
 	if hint != "" {
 		message += "; " + hint
 	}
-	return strings.ToUpper(message[:1]) + message[1:] + "."
+	return words.Upper(message) + "."
 }
 
 // page answers with a whole page, and pageAs with that status.

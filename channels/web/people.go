@@ -162,7 +162,7 @@ func (s *Site) personBody(r *http.Request) (*personBody, error) {
 	case p.Source == core.FromSettings:
 		b.Fixed, b.Linkable, b.Removable = fmt.Sprintf("%s is named in [[people]] of %s, which decides: change it there.", p.Name, file), false, false
 	case err != nil:
-		b.Fixed, b.Removable = strings.ToUpper(err.Error()[:1])+err.Error()[1:]+".", false
+		b.Fixed, b.Removable = sentence(err.Error(), ""), false
 	}
 	for _, id := range p.Identities {
 		_, stays := s.Asking.Unlinking(&p.Person, id)

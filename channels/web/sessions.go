@@ -2,8 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -40,13 +38,13 @@ type sessionRow struct {
 
 func (s *Site) sessionPages() {
 	s.forAll("GET /sessions", s.sessions)
-	s.forAll("POST /c/{key}/title", s.set(sessions.Title, "title"))
-	s.forAll("POST /c/{key}/mode", s.set(sessions.Mode, "mode"))
-	s.forAll("POST /c/{key}/model", s.set(sessions.Model, "model"))
+	s.inOurs("POST /c/{key}/title", s.set(sessions.Title, "title"))
+	s.inOurs("POST /c/{key}/mode", s.set(sessions.Mode, "mode"))
+	s.inOurs("POST /c/{key}/model", s.set(sessions.Model, "model"))
 	s.forAll("POST /c/{key}/pin", s.pin)
 	s.forAll("POST /c/{key}/seen", s.seen)
 	s.onlyAdmins("POST /c/{key}/read", s.look)
-	s.forAll("POST /c/{key}/delete", s.delete)
+	s.inOurs("POST /c/{key}/delete", s.delete)
 }
 
 // sessionList is a page of the list of the visitor's sessions; here is the one that is open.
@@ -78,29 +76,20 @@ func (s *Site) sessionList(r *http.Request, q sessions.Query, here string) (*ses
 		}
 	}
 	if next != nil {
-		mark, err := json.Marshal(next)
-		if err != nil {
-			return nil, err
-		}
-		out.More = s.url("/sessions?" + url.Values{"q": {q.Text}, "before": {base64.RawURLEncoding.EncodeToString(mark)}}.Encode())
+		out.More = s.url("/sessions?" + url.Values{"q": {q.Text}, "before": {next.Cursor()}}.Encode())
 	}
 	return out, nil
 }
 
 // sessions answers with the list, or its next page.
 func (s *Site) sessions(w http.ResponseWriter, r *http.Request) error {
-	q := sessions.Query{Text: r.URL.Query().Get("q")}
-	if before := r.URL.Query().Get("before"); before != "" {
-		mark, err := base64.RawURLEncoding.DecodeString(before)
-		if err != nil || json.Unmarshal(mark, &q.Before) != nil {
-			return errAddress
-		}
+	query := r.URL.Query()
+	before, err := sessions.ReadMark(query.Get("before"))
+	if err != nil {
+		return wrong("The address is not right. Load the page again.")
 	}
-	return s.rows(w, r, q, r.URL.Query().Get("here"))
+	return s.rows(w, r, sessions.Query{Text: query.Get("q"), Before: before}, query.Get("here"))
 }
-
-// errAddress says that an address was not made by a page.
-var errAddress = wrong("The address is not right. Load the page again.")
 
 // rows answers with the rows of the list.
 func (s *Site) rows(w http.ResponseWriter, r *http.Request, q sessions.Query, here string) error {
@@ -182,29 +171,33 @@ func (s *Site) own(v *visitor, session string) bool {
 	return strings.HasPrefix(session, s.Channel.Name()+":"+v.person.Name+"/")
 }
 
-// ours is a session that somebody may write in here.
-func (s *Site) ours(ctx context.Context, v *visitor, session string) (sessions.Info, error) {
-	info, err := s.mine(ctx, v, session)
+// inOurs adds a page of the sessions that its visitor may write in here.
+func (s *Site) inOurs(pattern string, page handler) {
+	s.forAll(pattern, func(w http.ResponseWriter, r *http.Request) error {
+		if err := s.ours(r); err != nil {
+			return err
+		}
+		return page(w, r)
+	})
+}
+
+// ours says why the visitor may not write here in the session of a call.
+func (s *Site) ours(r *http.Request) error {
+	v, session := visitorOf(r), r.PathValue("key")
+	_, err := s.mine(r.Context(), v, session)
 	if err == nil && !s.own(v, session) {
 		err = core.ErrNotFound
 	}
-	return info, err
+	return err
 }
 
 // set answers a change of what a session has of its own.
 func (s *Site) set(of sessions.Setting, field string) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, session := visitorOf(r), r.PathValue("key")
-		_, err := s.ours(r.Context(), v, session)
 		to := strings.TrimSpace(r.PostFormValue(field))
-		switch {
-		case err != nil:
-		case of == sessions.Title && len([]rune(to)) > 60:
-			err = &core.StateError{Sentence: "A name has 60 characters at most."}
-		default:
-			if err = s.settable(of, to); err != nil {
-				break
-			}
+		err := s.settable(of, to)
+		if err == nil {
 			err = s.Changer.Change(r.Context(), &sessions.Change{Conversation: core.OfSession(session), Of: of, To: to}, v.actor())
 		}
 		return s.changedList(w, r, session, err)
@@ -213,6 +206,9 @@ func (s *Site) set(of sessions.Setting, field string) handler {
 
 // settable says why a session cannot have that of its own; nil: it can.
 func (s *Site) settable(of sessions.Setting, to string) error {
+	if of == sessions.Title && len([]rune(to)) > 60 {
+		return &core.StateError{Sentence: "A name has 60 characters at most."}
+	}
 	if of == sessions.Mode && to != "" && to != sessions.ModeAsk && to != sessions.ModeAct || of == sessions.Model && to != "" && !slices.Contains(s.Models(), to) {
 		return core.ErrNotFound
 	}
@@ -254,12 +250,7 @@ func (s *Site) seen(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Site) delete(w http.ResponseWriter, r *http.Request) error {
-	v, session := visitorOf(r), r.PathValue("key")
-	_, err := s.ours(r.Context(), v, session)
-	if err == nil {
-		err = s.Chats.ForgetSession(r.Context(), session, v.actor())
-	}
-	return s.led(w, r, "/", err)
+	return s.led(w, r, "/", s.Chats.ForgetSession(r.Context(), r.PathValue("key"), visitorOf(r).actor()))
 }
 
 // lead has the browser open another page.

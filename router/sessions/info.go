@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"fmt"
 	"time"
 
 	"switchboard/channels"
@@ -50,6 +51,22 @@ type Query struct {
 // A Mark is a place in the list of sessions.
 type Mark struct {
 	UsedAt, ID int64
+}
+
+// Cursor is a place as clients are given it; of nil it is empty.
+func (m *Mark) Cursor() string {
+	if m == nil {
+		return ""
+	}
+	return fmt.Sprint(m.UsedAt, ".", m.ID)
+}
+
+// ReadMark reads a cursor.
+func ReadMark(cursor string) (m Mark, err error) {
+	if cursor != "" {
+		_, err = fmt.Sscanf(cursor, "%d.%d", &m.UsedAt, &m.ID)
+	}
+	return m, err
 }
 
 // A Wrote is a message that somebody wrote.
