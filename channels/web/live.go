@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/api"
@@ -81,31 +83,49 @@ func (s *Site) stillMine(ctx context.Context, v *visitor, session string) error 
 // followElsewhere follows a session of another channel, whose commits wake no reader of ours: what is new of it is read once something
 // happened anywhere.
 func (s *Site) followElsewhere(ctx context.Context, session string, after int64, out *chatStream, still func(context.Context) error) error {
+	return s.whenever(ctx, out.stream, still, func(ctx context.Context) (more bool, err error) {
+		events, err := s.Chats.Events(ctx, session, after, window)
+		if err == nil && len(events) > 0 {
+			err = still(ctx)
+		}
+		if err != nil {
+			return false, err
+		}
+		return len(events) == window, out.Write(func() error {
+			for _, e := range events {
+				if err := out.Put(e); err != nil {
+					return err
+				}
+				after = e.N
+			}
+			return nil
+		})
+	})
+}
+
+// whenever looks at once, and again once something happened, no sooner than nowEvery later. Meanwhile it says that the stream lives,
+// for as long as its reader still may read it. More: there is more to look at already.
+func (s *Site) whenever(ctx context.Context, out *stream, still func(context.Context) error, look func(context.Context) (more bool, err error)) error {
 	return s.Channel.While(ctx, func(ctx context.Context) error {
 		happened, stop := s.Program.Activity.Follow()
 		defer stop()
+		ping := time.NewTicker(pingEvery)
+		defer ping.Stop()
 		for {
-			events, err := s.Chats.Events(ctx, session, after, window)
-			if err == nil && len(events) > 0 {
-				err = still(ctx)
-			}
-			if err == nil {
-				err = out.Write(func() error {
-					for _, e := range events {
-						if err := out.Put(e); err != nil {
-							return err
-						}
-						after = e.N
-					}
-					return nil
-				})
-			}
+			more, err := look(ctx)
 			if err != nil || !retry.Sleep(ctx, nowEvery) {
 				return err
 			}
-			if len(events) < window {
-				if err := awaitActivity(ctx, out.stream, happened, still); err != nil {
-					return err
+			for !more {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-happened:
+					more = true
+				case <-ping.C:
+					if err := cmp.Or(still(ctx), out.Ping()); err != nil {
+						return err
+					}
 				}
 			}
 		}

@@ -9,7 +9,6 @@ import (
 
 	"switchboard/channels"
 	"switchboard/channels/api"
-	"switchboard/internal/retry"
 	"switchboard/internal/words"
 	"switchboard/router/approvals"
 	"switchboard/router/browsers"
@@ -217,55 +216,22 @@ func (s *Site) stillAdmin(ctx context.Context, v *visitor) error {
 
 // nowLive streams the parts of the page that are not as they were, once something happened.
 func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
-	v, out := visitorOf(r), newStream(w)
-	err := s.Channel.While(r.Context(), func(ctx context.Context) error {
-		happened, stop := s.Program.Activity.Follow()
-		defer stop()
-		shown, faults := map[string]string{}, map[int64]string{}
-		still := s.once(func(ctx context.Context) error { return s.stillAdmin(ctx, v) })
-		for {
-			if err := s.refreshNow(ctx, v, out, shown, faults); err != nil {
-				return err
-			}
-			if !retry.Sleep(ctx, nowEvery) {
-				return nil
-			}
-			if err := awaitActivity(ctx, out, happened, still); err != nil {
-				return err
-			}
+	v, out, shown, faults := visitorOf(r), newStream(w), map[string]string{}, map[int64]string{}
+	still := func(ctx context.Context) error { return s.stillAdmin(ctx, v) }
+	err := s.whenever(r.Context(), out, s.once(still), func(ctx context.Context) (bool, error) {
+		err := still(ctx)
+		if err == nil {
+			err = s.refreshNow(ctx, out, shown, faults)
 		}
+		return false, err
 	})
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "page", "now", "error", err)
 	}
 }
 
-// awaitActivity waits until something happened, and says meanwhile that the stream lives, for as long as its reader still may read it.
-func awaitActivity(ctx context.Context, out *stream, happened <-chan struct{}, still func(context.Context) error) error {
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-happened:
-			return nil
-		case <-ping.C:
-		}
-		if err := still(ctx); err != nil {
-			return err
-		}
-		if err := out.Ping(); err != nil {
-			return err
-		}
-	}
-}
-
 // refreshNow writes the parts that are not as they were shown.
-func (s *Site) refreshNow(ctx context.Context, v *visitor, out *stream, shown map[string]string, faults map[int64]string) error {
-	if err := s.stillAdmin(ctx, v); err != nil {
-		return err
-	}
+func (s *Site) refreshNow(ctx context.Context, out *stream, shown map[string]string, faults map[int64]string) error {
 	b, err := s.readNow(ctx, faults)
 	if err != nil {
 		return err
