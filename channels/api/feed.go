@@ -181,22 +181,13 @@ func (f *feed) delta(ctx context.Context) (wrote bool, err error) {
 	return true, f.out.Write(func() error { return f.out.Put(event) })
 }
 
-// A Following is what is followed of a session.
-type Following struct {
-	Reader       EventReader
-	Session      string // its key
-	Conversation channels.ConversationID
-	After        int64                       // the event behind which it begins
-	Live         bool                        // with texts that grow
-	Good         func(context.Context) error // why the reader may read nothing more; nil: they may
-}
-
-// Follow hands out what happens in a session, until ctx or the channel's run ends, or out or Good says so.
-func (c *Channel) Follow(ctx context.Context, f Following, out Outlet) error {
+// Follow hands out what happens in the session of that key behind an event, with texts that grow, until ctx or the channel's run ends,
+// or out or good says so. Good says why the reader may read nothing more; nil: they may.
+func (c *Channel) Follow(ctx context.Context, from EventReader, session string, after int64, good func(context.Context) error, out Outlet) error {
 	return c.serve(ctx, func(ctx context.Context, _ channels.Sink) error {
-		l := newListener(f.Conversation, f.Live)
+		l := newListener(core.OfSession(session).ID, true)
 		defer c.subscribe(l)()
-		reading := feed{listener: l, c: c, pager: pager{from: f.Reader, session: f.Session}, out: out, after: f.After, until: -1, good: f.Good}
+		reading := feed{listener: l, c: c, pager: pager{from: from, session: session}, out: out, after: after, until: -1, good: good}
 		if err := out.Write(func() error { return nil }); err != nil {
 			return err
 		}

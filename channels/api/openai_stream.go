@@ -55,7 +55,13 @@ func (a *API) chatTurn(w http.ResponseWriter, r *http.Request, c *chat, s chatSe
 		leave()
 		return answer.fail(api.Failed(http.StatusBadRequest, "", "%s", receipt.Rejected))
 	}
-	f := &follower{reply: answer, turn: receipt.TurnID, into: func(turn int64) (int64, error) { return a.into(ctx, turn) }}
+	f := &follower{reply: answer, turn: receipt.TurnID, into: func(turn int64) (int64, error) {
+		t, err := a.Turns.Turn(ctx, turn, false)
+		if err != nil {
+			return 0, err
+		}
+		return t.MergedInto, nil
+	}}
 	err = a.follow(ctx, at, person, f, receipt.Event)
 	last := leave()
 	switch {
@@ -92,15 +98,6 @@ func (a *API) cancel(ctx context.Context, turn int64, person *core.Person) {
 	if _, over := errors.AsType[*core.StateError](err); err != nil && !over {
 		a.Log.WarnContext(ctx, "a turn was not stopped as its client left", "turn_id", turn, "error", err)
 	}
-}
-
-// into is the turn that answers what was merged with another.
-func (a *API) into(ctx context.Context, turn int64) (int64, error) {
-	t, err := a.Turns.Turn(ctx, turn, false)
-	if err != nil {
-		return 0, err
-	}
-	return t.MergedInto, nil
 }
 
 // follow reads a session of that person behind an event until f has its answer: errAnswered. Nil: ctx ended, or the engine stops.

@@ -82,9 +82,6 @@ func (s *Site) audit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if isPart(r) {
-		return s.part(w, r, "audit-rows", b)
-	}
 	return s.show(w, r, "audit", "Audit", "audit", b)
 }
 
@@ -94,14 +91,10 @@ func (s *Site) verify(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	result := &verified{says, good}
-	if isPart(r) {
-		return s.part(w, r, "verified", result)
-	}
 	b, err := s.auditBody(r)
 	if err != nil {
 		return err
 	}
-	b.Verified = result
+	b.Verified = &verified{says, good}
 	return s.show(w, r, "audit", "Audit", "audit", b)
 }

@@ -53,9 +53,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	still := s.once(func(ctx context.Context) error { return s.still(ctx, v) })
 	if seen.Ours {
-		err = s.Channel.Follow(r.Context(), api.Following{
-			Reader: s.Chats, Session: session, Conversation: core.OfSession(session).ID, After: after, Live: true, Good: still,
-		}, out)
+		err = s.Channel.Follow(r.Context(), s.Chats, session, after, still, out)
 	} else {
 		err = s.followElsewhere(r.Context(), session, after, out, s.once(func(ctx context.Context) error { return s.stillMine(ctx, v, session) }))
 	}

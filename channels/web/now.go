@@ -183,9 +183,6 @@ func (s *Site) check(w http.ResponseWriter, r *http.Request) error {
 			found.Bad = append(found.Bad, f)
 		}
 	}
-	if isPart(r) {
-		return s.part(w, r, "now-findings", found)
-	}
 	return s.now(w, r, found)
 }
 

@@ -139,6 +139,7 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, senten
 	if isPart(r) {
 		w.Header().Set("HX-Retarget", "#toast")
 		w.Header().Set("HX-Reswap", "innerHTML")
+		w.Header().Set("HX-Reselect", "unset")
 		s.write(w, r, status, "toast", sentence)
 		return
 	}

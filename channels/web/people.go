@@ -294,11 +294,8 @@ func (s *Site) refuseStranger(w http.ResponseWriter, r *http.Request) error {
 // claim makes a claim code and shows it, this once.
 func (s *Site) claim(w http.ResponseWriter, r *http.Request) error {
 	code, err := s.Asking.NewClaim(r.Context(), visitorOf(r).actor())
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case isPart(r):
-		return s.part(w, r, "claim", code)
 	}
 	return s.people(w, r, code)
 }

@@ -249,11 +249,8 @@ func (s *Site) saveSettings(w http.ResponseWriter, r *http.Request) error {
 	if err == nil {
 		err = s.makeChange(r.Context(), visitorOf(r), &settings.Plan{Change: change})
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case isPart(r):
-		return s.part(w, r, "setting-saved", saved)
 	}
 	return s.settingChanges(w, r, &saved)
 }
