@@ -144,8 +144,7 @@ addEventListener("htmx:sseMessage", (event) => {
 	if (bot && bot.dataset.event !== told && !part.includes('id="growing"')) {
 		told = bot.dataset.event
 		$("#spoken")?.remove()
-		const spoken = Object.assign(document.createElement("div"), { id: "spoken", className: "hidden", role: "status", textContent: $(".text", bot).innerText })
-		document.body.append(spoken)
+		document.body.append(Object.assign(document.createElement("div"), { id: "spoken", className: "hidden", role: "status", textContent: $(".text", bot).innerText }))
 	}
 })
 const waitsForAnswer = () => Boolean($("#state .working"))
@@ -164,8 +163,7 @@ function notify() {
 // --- Code that can be copied, also where the page is not on https.
 function dress(in_) {
 	for (const code of all("#items .code:not(:has(> button))", in_)) {
-		const button = Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Copy" })
-		code.append(button)
+		code.append(Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: "Copy" }))
 	}
 }
 async function copy(words, button) {
@@ -300,6 +298,7 @@ if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || zone.
 document.addEventListener("click", (event) => {
 	const button = event.target.closest("button, summary")
 	for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false
+	if (!event.target.closest("#side, #menu")) $("#side")?.classList.remove("open")
 	if (!button) return
 	if (button.matches(".code > button")) copy($("pre", button.parentElement).innerText, button)
 	else if (button.matches(".copy")) copy($(".text", button.closest("article")).innerText, button)
