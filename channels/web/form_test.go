@@ -96,11 +96,7 @@ func (noJobs) Change(context.Context, core.Change, core.Actor) error { return ni
 func TestNewJobLeadsToTheList(t *testing.T) {
 	t.Parallel()
 	handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: signedInAs{}, People: household{}, Jobs: noJobs{}, Changer: noJobs{}}).Handler()
-	r := httptest.NewRequest(http.MethodPost, "/jobs", strings.NewReader("kind=reminder&when=at+9&text=x&whole=1"))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.AddCookie(&http.Cookie{Name: "switchboard", Value: "ada"})
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, r)
+	w := as(t.Context(), handler, "ada", http.MethodPost, "/jobs", "kind=reminder&when=at+9&text=x&whole=1")
 	if at := w.Header().Get("Location"); w.Code != http.StatusSeeOther || at != "/jobs" {
 		t.Errorf("%d, %q", w.Code, at)
 	}
@@ -115,13 +111,7 @@ func TestStreamsOfOnePersonAreBounded(t *testing.T) {
 		var running sync.WaitGroup
 		statuses := make(chan int, 200)
 		for range 101 {
-			running.Go(func() {
-				r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/setup/live", nil)
-				r.AddCookie(&http.Cookie{Name: "switchboard", Value: "root"})
-				w := httptest.NewRecorder()
-				handler.ServeHTTP(w, r)
-				statuses <- w.Code
-			})
+			running.Go(func() { statuses <- as(ctx, handler, "root", http.MethodGet, "/setup/live", "").Code })
 		}
 		synctest.Wait()
 		if n := len(statuses); n != 1 || <-statuses != http.StatusTooManyRequests {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -46,13 +45,7 @@ func TestReadingOnEndsWithTheRole(t *testing.T) {
 		handler := web.New(web.Deps{
 			Log: slog.New(slog.DiscardHandler), Channel: channel, Browsers: signedInAs{}, People: people, Chats: adasChat{}, Changer: noJobs{}, Program: web.Program{Activity: &activity},
 		}).Handler()
-		call := func(method, path string) int {
-			r := httptest.NewRequestWithContext(ctx, method, path, nil)
-			r.AddCookie(&http.Cookie{Name: "switchboard", Value: "root"})
-			w := httptest.NewRecorder()
-			handler.ServeHTTP(w, r)
-			return w.Code
-		}
+		call := func(method, path string) int { return as(ctx, handler, "root", method, path, "").Code }
 		var running sync.WaitGroup
 		running.Go(func() { _ = channel.Run(ctx, nil) })
 		const live = "/c/web:ada%2Fx/live?after=0"

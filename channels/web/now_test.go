@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -104,13 +103,9 @@ func TestNowIsReadWhenSomethingHappens(t *testing.T) {
 			},
 		}).Handler()
 		var running sync.WaitGroup
-		w := httptest.NewRecorder()
 		running.Go(func() { _ = channel.Run(ctx, nil) })
-		running.Go(func() {
-			r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/now/live", nil)
-			r.AddCookie(&http.Cookie{Name: "switchboard", Value: "root"})
-			handler.ServeHTTP(w, r)
-		})
+		var w *httptest.ResponseRecorder
+		running.Go(func() { w = as(ctx, handler, "root", http.MethodGet, "/now/live", "") })
 		for _, c := range []struct{ notes, least, most int }{{0, 1, 1}, {1, 2, 2}, {50, 7, 8}, {0, 7, 8}} {
 			for range c.notes {
 				activity.Note()
@@ -161,13 +156,9 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 		{"ada", "GET", "/turns/7/output/0/1", http.StatusNotFound, "no such thing"},
 		{"ada", "GET", "/turns/seven", http.StatusNotFound, "no such thing"},
 	} {
-		r := httptest.NewRequest(c.method, c.path, nil)
-		r.AddCookie(&http.Cookie{Name: "switchboard", Value: c.person})
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, r)
-		body, _ := io.ReadAll(w.Body)
-		if w.Code != c.status || !strings.Contains(string(body), c.says) {
-			t.Errorf("%s %s of %s: %d, want %d with %q\n%s", c.method, c.path, c.person, w.Code, c.status, c.says, body)
+		w := as(t.Context(), handler, c.person, c.method, c.path, "")
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s %s of %s: %d, want %d with %q\n%s", c.method, c.path, c.person, w.Code, c.status, c.says, w.Body)
 		}
 	}
 }

@@ -1,13 +1,25 @@
 package web_test
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"switchboard/channels/web"
 )
+
+// as calls a page as somebody who is signed in, with a form if that is not empty.
+func as(ctx context.Context, page http.Handler, person, method, path, form string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(form))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.AddCookie(&http.Cookie{Name: "switchboard", Value: person})
+	w := httptest.NewRecorder()
+	page.ServeHTTP(w, r)
+	return w
+}
 
 // Below a path of its own the page finds the same addresses, also where the proxy took the path off.
 func TestAddressesBelowAPath(t *testing.T) {

@@ -13,8 +13,7 @@ import (
 func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *site) {
-		v := &visit{site: s, t: t}
-		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
+		v := s.visitor("ada")
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"all"}})
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "model": {"none"}})
 		v.is(http.StatusConflict, "Write something", "POST", "/chat", url.Values{"mode": {"ask"}})
@@ -35,13 +34,10 @@ func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 func TestNamesakesSeeNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, s *site) {
-		root := &visit{site: s, t: t}
-		root.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
+		root := s.visitor("root")
 		add := func() *visit {
 			root.is(http.StatusSeeOther, "", "POST", "/people/add", url.Values{"name": {"ann"}, "role": {"user"}})
-			v := &visit{site: s, t: t}
-			v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ann")))
-			return v
+			return s.visitor("ann")
 		}
 		first := add()
 		at := first.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"my diary"}}).Header.Get("Location")

@@ -23,8 +23,7 @@ func TestPageLoad(t *testing.T) {
 		t.Run(database, func(t *testing.T) {
 			s := newSite(t, database, "")
 			s.Model.Handle(programtest.Echo)
-			v := &visit{site: s, t: t}
-			v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
+			v := s.visitor("ada")
 			fill := func(messages int) string {
 				resp, _ := v.asks("POST", "/chat", url.Values{"text": {"begin"}})
 				path := resp.Header.Get("Location")

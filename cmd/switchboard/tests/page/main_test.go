@@ -3,9 +3,8 @@ package page_test
 
 import (
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/cookiejar"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -65,53 +64,25 @@ func (s *site) rows(query string) [][]string {
 	return programtest.RowsOf(s.T, "postgres", s.url, query)
 }
 
-// A visitor calls pages without a browser, as somebody who is signed in, or as nobody.
-type visitor struct {
-	*http.Client
-	site *site
-}
-
-// visitor is one as a person; empty: nobody.
-func (s *site) visitor(person string) *visitor {
+// visitor calls pages without a browser as a person; empty: as nobody.
+func (s *site) visitor(person string) *visit {
 	s.T.Helper()
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		s.T.Fatal(err)
-	}
-	v := &visitor{&http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, s}
+	v := &visit{site: s, t: s.T}
 	if person != "" {
-		_, secret, _ := strings.Cut(s.link(person), "#")
-		if status, _, page := v.does("POST", "/signin/link", "secret="+secret); status != http.StatusSeeOther {
-			s.T.Fatalf("sign %s in: %d %s", person, status, page)
-		}
+		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link(person)))
 	}
 	return v
 }
 
-// does calls a page, with a form if that is not empty.
-func (v *visitor) does(method, path, form string, headers ...string) (status int, header http.Header, page string) {
-	v.site.T.Helper()
-	r, err := http.NewRequestWithContext(v.site.T.Context(), method, "http://"+v.site.address+path, strings.NewReader(form))
+// does calls a page, with a form as it is sent.
+func (v *visit) does(method, path, form string, headers ...string) (status int, header http.Header, page string) {
+	v.t.Helper()
+	fields, err := url.ParseQuery(form)
 	if err != nil {
-		v.site.T.Fatal(err)
+		v.t.Fatal(err)
 	}
-	if method == "POST" {
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	for i := 0; i+1 < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	r.Close = true
-	answer, err := v.Do(r)
-	if err != nil {
-		v.site.T.Fatal(err)
-	}
-	defer answer.Body.Close()
-	data, err := io.ReadAll(answer.Body)
-	if err != nil {
-		v.site.T.Fatal(err)
-	}
-	return answer.StatusCode, answer.Header, string(data)
+	resp, page := v.asks(method, path, fields, headers...)
+	return resp.StatusCode, resp.Header, page
 }
 
 var linkShape = regexp.MustCompile(`http://\S+/signin#\S+`)

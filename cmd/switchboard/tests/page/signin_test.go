@@ -18,7 +18,7 @@ import (
 // A visit is a browser without a screen: it keeps no cookies by itself.
 type visit struct {
 	*site
-	t      *testing.T
+	t      testing.TB
 	cookie string
 }
 

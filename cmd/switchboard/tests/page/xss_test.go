@@ -96,14 +96,14 @@ func joined(payloads []string) string {
 }
 
 // posts sends a form as somebody without a browser; what is refused is refused.
-func (v *visitor) posts(path string, fields ...string) (status int, page string) {
-	v.site.T.Helper()
+func (v *visit) posts(path string, fields ...string) (status int, page string) {
+	v.t.Helper()
 	form := url.Values{}
 	for i := 0; i+1 < len(fields); i += 2 {
 		form.Set(fields[i], fields[i+1])
 	}
-	status, _, page = v.does("POST", path, form.Encode())
-	return status, page
+	resp, page := v.asks("POST", path, form)
+	return resp.StatusCode, page
 }
 
 // Nothing that anybody writes, or that a model or a command says, becomes a part of the page.
