@@ -14,7 +14,7 @@ const (
 	formsMost = 4
 )
 
-// streaming has a page stream, unless whoever looks has too many streams open.
+// streaming has a page stream, unless the visitor has too many streams open.
 func (s *Site) streaming(page http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		end, ok := s.streams.Begin(visitorOf(r).person.Name, streamsMost)

@@ -28,7 +28,7 @@ import (
 	"switchboard/router/turns"
 )
 
-// maxForm is what a form may have beside its files, in bytes; filesMost is how many it may bring.
+// maxForm is what a form may have besides its files, in bytes; filesMost is how many it may bring.
 const (
 	maxForm   = 1 << 20
 	filesMost = 10
@@ -191,7 +191,7 @@ func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
 	return p, nil
 }
 
-// parse reads a form. What stands beside its files is in memory, so that has maxForm bytes at most.
+// parse reads a form. What it has besides its files is in memory, so that has maxForm bytes at most.
 func (s *Site) parse(w http.ResponseWriter, r *http.Request) error {
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind != "multipart/form-data" {
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
@@ -384,7 +384,7 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) error {
 	return s.done(w, r, t.Session, s.Changer.Cancel(r.Context(), t.ID, v.actor()))
 }
 
-// decide decides an approval, as whoever looks.
+// decide decides an approval in the name of the visitor.
 func (s *Site) decide(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	id, _ := strconv.ParseInt(r.PathValue("approval"), 10, 64)

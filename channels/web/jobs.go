@@ -57,7 +57,7 @@ type jobList struct {
 type jobForm struct {
 	ID         int64 // 0: it makes one
 	Text, When string
-	All        bool // it stands beside everybody's
+	All        bool // it stands above the jobs of everybody
 	Swap       bool // it takes the place of the one that was sent
 }
 
@@ -117,7 +117,7 @@ func (j jobRow) Sign() string {
 	return string(j.State)
 }
 
-// row is a job for whoever looks.
+// row is a job for the visitor.
 func (s *Site) row(ctx context.Context, v *visitor, job *scheduler.Job, next, most int) (jobRow, error) {
 	row := jobRow{Job: job, View: s.Jobs.View(job, next)}
 	if job.Owner != v.person.Name {
@@ -168,7 +168,7 @@ func (s *Site) jobs(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "jobs", "Reminders and jobs", "jobs", l)
 }
 
-// job is the job of a call, which whoever looks may read: theirs, or, of admins, anybody's.
+// job is the job of a call, which the visitor may read: theirs, or, of admins, anybody's.
 func (s *Site) job(r *http.Request) (*scheduler.Job, error) {
 	v, of := visitorOf(r), ""
 	if !v.admin() {
@@ -230,7 +230,7 @@ func whyNot(refused jobs.Refused) string {
 func (s *Site) addJob(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	job := tools.NewJob{Kind: r.FormValue("kind"), When: field(r, "when"), Text: field(r, "text")}
-	if job.Kind == tools.JobSend { // whoever it goes to is asked for in a chat
+	if job.Kind == tools.JobSend { // it is asked in a chat to whom it goes
 		job.Kind = ""
 	}
 	change, err := s.Jobs.Add(r.Context(), v.person.Name, false, job)

@@ -69,7 +69,7 @@ func browserWords(about string) string {
 	return words.OneLine(words.Visible(about), 40)
 }
 
-// A meBody is the page of whoever looks.
+// A meBody is the page of the visitor.
 type meBody struct {
 	*core.Person
 	Usable   []string
@@ -85,7 +85,7 @@ func (s *Site) me(w http.ResponseWriter, r *http.Request) error {
 	return s.show(w, r, "me", v.person.Name, "me", meBody{v.person, s.Usable(v.person.Name, s.Channel.Name()), list})
 }
 
-// setZone sets the time zone of whoever looks.
+// setZone sets the time zone of the visitor.
 func (s *Site) setZone(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
 	c, err := sessions.PersonZone(v.person.Name, r.PostFormValue("timezone"))
@@ -100,7 +100,7 @@ func (s *Site) setZone(w http.ResponseWriter, r *http.Request) error {
 	return s.led(w, r, "/me", err)
 }
 
-// endMine ends a browser of whoever looks.
+// endMine ends a browser of the visitor.
 func (s *Site) endMine(w http.ResponseWriter, r *http.Request) error {
 	return s.led(w, r, "/me", s.endBrowser(r, visitorOf(r).person.Name))
 }

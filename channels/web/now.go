@@ -66,7 +66,7 @@ type nowBody struct {
 	Deliveries []outbox.Info // that are dead or unknown
 	Channels   []channels.Status
 	Money      []spentRow
-	Resets     time.Time // when money is counted anew
+	Resets     time.Time // when the day ends
 	Findings   *findings // nil: nobody asked for them
 	Swap       bool      // it takes the place of what is there
 }

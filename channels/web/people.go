@@ -17,7 +17,7 @@ import (
 
 // An Asking makes claim codes, and takes accounts off people.
 type Asking interface {
-	// NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
+	// NewClaim makes a code that makes the sender of it in a direct chat an admin, once.
 	NewClaim(ctx context.Context, by core.Actor) (string, error)
 	// Unlinking is the change that takes an account off somebody, or why it stays theirs.
 	Unlinking(p *core.Person, identity string) (*people.Change, string)

@@ -191,7 +191,7 @@ func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) error {
 	return s.showAs(w, r, status, "settings", b.Key, "setting-page", b)
 }
 
-// makeChange makes the change of a plan, if it has one, and waits a moment until it counts here.
+// makeChange makes the change of a plan, if it has one, and waits a moment until it is used here.
 func (s *Site) makeChange(ctx context.Context, v *visitor, plan *settings.Plan) error {
 	change := plan.Change
 	if change == nil {
@@ -255,15 +255,15 @@ func (s *Site) saveSettings(w http.ResponseWriter, r *http.Request) error {
 	return s.settingChanges(w, r, &saved)
 }
 
-// A waitingBody is a change of the settings that counts only until its time is over, unless somebody confirms it.
+// A waitingBody is a change of the settings that is used only until its time is over, unless somebody confirms it.
 type waitingBody struct {
 	*settings.Version
 	Seconds int
-	Mine    bool   // it was asked for on the page, by whoever looks
+	Mine    bool   // it was asked for on the page, by the visitor
 	Said    string // what became of it, in place of all that
 }
 
-// waiting is the change that waits; nil: none does, or whoever looks is no admin.
+// waiting is the change that waits; nil: none does, or the visitor is no admin.
 func (s *Site) waiting(ctx context.Context, v *visitor) (*waitingBody, error) {
 	if s.Settings == nil || !v.admin() {
 		return nil, nil

@@ -32,7 +32,7 @@ type message struct {
 	Turn    int64
 	At      time.Time
 	Event   int64
-	Mine    bool // whoever looks wrote it
+	Mine    bool // the visitor wrote it
 	Buttons []channels.Button
 	Left    *time.Duration // as of formatter.text
 }
@@ -47,7 +47,7 @@ type plan struct {
 	Goal    string
 	Tasks   []task
 	More    int    // tasks that are not listed
-	Anew    string // why it was planned anew; empty: it was not
+	Anew    string // why another plan was made; empty: none was
 	Over    bool   // its turn has ended, or another plan took its place
 	Swap    bool   // it takes the place of what is there of it
 }
@@ -75,7 +75,7 @@ type approval struct {
 	Request string // what is asked for; empty: nobody here needs to know any more
 	Rule    string
 	Once    bool   // it can be allowed once only
-	Mine    bool   // whoever looks may decide
+	Mine    bool   // the visitor may decide
 	Swap    bool   // as of a plan
 	Code    string // that stands in the message which asks here, in whose place it is; empty: in none
 	From    string // the page to which a plain form leads back; empty: the chat

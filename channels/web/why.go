@@ -14,7 +14,7 @@ func (s *Site) whyPages() {
 	s.forAll("GET /turns/{turn}/output/{attempt}/{position}", s.output)
 }
 
-// turn is the turn of a call, which whoever looks may read.
+// turn is the turn of a call, which the visitor may read.
 func (s *Site) turn(r *http.Request) (*turns.Turn, error) {
 	v := visitorOf(r)
 	id, _ := strconv.ParseInt(r.PathValue("turn"), 10, 64)
@@ -33,7 +33,7 @@ type whyBody struct {
 	*turns.Explanation
 	Currency string
 	Text     string
-	Chat     bool           // whoever looks may read its session
+	Chat     bool           // the visitor may read its session
 	Open     bool           // it can be stopped
 	Left     *time.Duration // as of formatter.text
 }
