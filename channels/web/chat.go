@@ -140,30 +140,24 @@ func (s *Site) older(w http.ResponseWriter, r *http.Request) error {
 	return s.part(w, r, "older", body)
 }
 
-// A posted is a message as a form brings it.
-type posted struct {
-	text        string
-	attachments []channels.Attachment
-}
-
 // form reads a message and keeps its files.
-func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
+func (s *Site) form(w http.ResponseWriter, r *http.Request) (m channels.Message, err error) {
 	end, ok := s.forms.Begin(visitorOf(r).person.Name, formsMost)
 	if !ok {
-		return nil, &core.StateError{Sentence: "Other messages of yours are on their way still. Send it again in a moment."}
+		return m, &core.StateError{Sentence: "Other messages of yours are on their way still. Send it again in a moment."}
 	}
 	defer end()
 	if err := s.parse(w, r); err != nil {
-		return nil, &core.StateError{Sentence: "The message did not come whole, or it or its files are too large. Send it again."}
+		return m, &core.StateError{Sentence: "The message did not come whole, or it or its files are too large. Send it again."}
 	}
-	p := &posted{text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n")}
+	m.Text = strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n")
 	var brought []*multipart.FileHeader
 	if r.MultipartForm != nil {
 		defer r.MultipartForm.RemoveAll()
 		brought = r.MultipartForm.File["files"]
 	}
 	if len(brought) > filesMost {
-		return nil, &core.StateError{Sentence: fmt.Sprintf("A message has %d files at most.", filesMost)}
+		return m, &core.StateError{Sentence: fmt.Sprintf("A message has %d files at most.", filesMost)}
 	}
 	for _, f := range brought {
 		if f.Filename == "" {
@@ -171,24 +165,24 @@ func (s *Site) form(w http.ResponseWriter, r *http.Request) (*posted, error) {
 		}
 		in, err := f.Open()
 		if err != nil {
-			return nil, err
+			return m, err
 		}
 		kept, err := s.Files.Upload(r.Context(), Kind+":"+visitorOf(r).person.Name, f.Filename, in)
 		in.Close()
 		switch {
 		case errors.Is(err, files.ErrTooLarge):
-			return nil, &core.StateError{Sentence: f.Filename + " is too large: a file has " + words.Size(s.Files.MaxSize()) + " at most."}
+			return m, &core.StateError{Sentence: f.Filename + " is too large: a file has " + words.Size(s.Files.MaxSize()) + " at most."}
 		case errors.Is(err, tools.ErrFileRefused):
-			return nil, &core.StateError{Sentence: "The file cannot be kept now: " + err.Error()}
+			return m, &core.StateError{Sentence: "The file cannot be kept now: " + err.Error()}
 		case err != nil:
-			return nil, err
+			return m, err
 		}
-		p.attachments = append(p.attachments, channels.Attachment{Upload: kept.ID, Kind: kept.Kind, Name: kept.Name, Type: kept.Type, Size: kept.Size})
+		m.Attachments = append(m.Attachments, channels.Attachment{Upload: kept.ID, Kind: kept.Kind, Name: kept.Name, Type: kept.Type, Size: kept.Size})
 	}
-	if strings.TrimSpace(p.text) == "" && len(p.attachments) == 0 {
-		return nil, &core.StateError{Sentence: "Write something first."}
+	if strings.TrimSpace(m.Text) == "" && len(m.Attachments) == 0 {
+		return m, &core.StateError{Sentence: "Write something first."}
 	}
-	return p, nil
+	return m, nil
 }
 
 // parse reads a form. What it has besides its files is in memory, so that has maxForm bytes at most.
@@ -205,13 +199,13 @@ func (s *Site) parse(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseMultipartForm(maxForm); err != nil {
 		return err
 	}
-	beside := 0
+	others := 0
 	for _, values := range r.MultipartForm.Value {
 		for _, value := range values {
-			beside += len(value)
+			others += len(value)
 		}
 	}
-	if beside > maxForm {
+	if others > maxForm {
 		_ = r.MultipartForm.RemoveAll()
 		return &http.MaxBytesError{Limit: maxForm}
 	}
@@ -253,7 +247,7 @@ func refused(got channels.Receipt) error {
 // begin takes the first message of a new session.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request) error {
 	v := visitorOf(r)
-	p, err := s.form(w, r)
+	m, err := s.form(w, r)
 	// Who sends the form again, as its answer did not come, is led to the chat that there is.
 	name := sha256.Sum256([]byte(v.person.Name + "\x00" + keyOf(r, rand.Text())))
 	session := s.Channel.Name() + ":" + v.person.Name + "/" + hex.EncodeToString(name[:8])
@@ -269,7 +263,7 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err == nil {
-		err = s.say(r, session, p)
+		err = s.say(r, session, m)
 	}
 	return s.led(w, r, "/c/"+url.PathEscape(session), err)
 }
@@ -278,12 +272,12 @@ func (s *Site) begin(w http.ResponseWriter, r *http.Request) error {
 func (s *Site) post(w http.ResponseWriter, r *http.Request) error {
 	session := r.PathValue("key")
 	_, err := s.mine(r.Context(), visitorOf(r), session)
-	var p *posted
+	var m channels.Message
 	if err == nil {
-		p, err = s.form(w, r)
+		m, err = s.form(w, r)
 	}
 	if err == nil {
-		err = s.say(r, session, p)
+		err = s.say(r, session, m)
 	}
 	return s.done(w, r, session, err)
 }
@@ -305,17 +299,18 @@ func (s *Site) done(w http.ResponseWriter, r *http.Request, session string, err 
 }
 
 // say hands in what a form says.
-func (s *Site) say(r *http.Request, session string, p *posted) error {
+func (s *Site) say(r *http.Request, session string, m channels.Message) error {
 	id, v := rand.Text(), visitorOf(r)
 	if !s.own(v, session) {
-		got, err := s.Writer.WriteIn(r.Context(), v.person.Name, session, keyOf(r, id), p.text, p.attachments)
+		got, err := s.Writer.WriteIn(r.Context(), v.person.Name, session, keyOf(r, id), m.Text, m.Attachments)
 		if err == nil {
 			err = refused(got)
 		}
 		return err
 	}
 	event := s.event(v, session, channels.EventMessage, keyOf(r, id))
-	event.Message = channels.Message{ID: channels.MessageID(id), Text: p.text, Attachments: p.attachments}
+	m.ID = channels.MessageID(id)
+	event.Message = m
 	_, err := s.accept(r.Context(), event)
 	return err
 }
@@ -335,21 +330,20 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) error {
 	if err == nil && wrong != nil {
 		err = core.ErrNotFound
 	}
-	var p *posted
+	var m channels.Message
 	if err == nil {
-		p, err = s.form(w, r)
+		m, err = s.form(w, r)
 	}
 	var wrote sessions.Wrote
 	if err == nil {
 		wrote, err = s.Chats.WroteAs(r.Context(), session, id)
 	}
 	if err == nil {
-		kind, as := channels.EventEdited, wrote.ID
-		if !turns.TurnState(wrote.State).Open() {
-			kind, as = channels.EventMessage, channels.MessageID(rand.Text())
+		event := s.event(v, session, channels.EventEdited, "edit:"+rand.Text())
+		if m.ID = wrote.ID; !turns.TurnState(wrote.State).Open() {
+			event.Kind, m.ID = channels.EventMessage, channels.MessageID(rand.Text())
 		}
-		event := s.event(v, session, kind, "edit:"+rand.Text())
-		event.Message = channels.Message{ID: as, Text: p.text, Attachments: p.attachments}
+		event.Message = m
 		_, err = s.accept(r.Context(), event)
 	}
 	return s.done(w, r, session, err)

@@ -16,14 +16,6 @@ import (
 	"switchboard/router/settings"
 )
 
-// A SettingsFile is where what was changed at run time can be written, and what is said of each setting there.
-type SettingsFile interface {
-	// About is what a setting means, and why it cannot be changed at run time; either may be empty.
-	About(key string) (means, fixed string)
-	// SaveSettings writes what was changed at run time into the file; the change takes it out of what lies above the file.
-	SaveSettings(ctx context.Context) (SavedSettings, *settings.Change, error)
-}
-
 // SavedSettings are the keys that stand in the file now, and what somebody has to paste there.
 type SavedSettings struct {
 	Keys  []string
@@ -69,7 +61,7 @@ func (s *Site) settingList(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query().Get("q")
 	var rows []settingRow
 	for _, one := range s.Settings.Settings() {
-		means, _ := s.File.About(one.Key)
+		means, _ := s.About(one.Key)
 		text := strings.ToLower(one.Key + " " + one.Value + " " + one.Source + " " + means)
 		if !slices.ContainsFunc(strings.Fields(strings.ToLower(query)), func(word string) bool { return !strings.Contains(text, word) }) {
 			rows = append(rows, settingRow{one, means})
@@ -129,7 +121,7 @@ func (s *Site) settingOf(ctx context.Context, v *visitor, key string) (b setting
 	if b.Value == "[redacted]" || b.Value == "(not set)" {
 		b.Typed = ""
 	}
-	b.Means, b.Fixed = s.File.About(key)
+	b.Means, b.Fixed = s.About(key)
 	if b.Versions, err = s.versionRows(ctx, key); err != nil {
 		return b, err
 	}
@@ -183,10 +175,6 @@ func (s *Site) changeSetting(w http.ResponseWriter, r *http.Request) error {
 		b.Typed, status = value, http.StatusUnprocessableEntity
 	} else {
 		b.Done, b.Plan = plan.Change.Version, plan
-	}
-	if isPart(r) {
-		s.write(w, r, status, "setting-part", b)
-		return nil
 	}
 	return s.showAs(w, r, status, "settings", b.Key, "setting-page", b)
 }
@@ -245,7 +233,7 @@ func (s *Site) undoSetting(w http.ResponseWriter, r *http.Request) error {
 
 // saveSettings writes what was changed at run time into the file.
 func (s *Site) saveSettings(w http.ResponseWriter, r *http.Request) error {
-	saved, change, err := s.File.SaveSettings(r.Context())
+	saved, change, err := s.SaveSettings(r.Context())
 	if err == nil {
 		err = s.makeChange(r.Context(), visitorOf(r), &settings.Plan{Change: change})
 	}

@@ -163,7 +163,6 @@ func (s *Site) setupStep(w http.ResponseWriter, r *http.Request) {
 
 // setUpModel tries a model, and keeps it if it is good.
 func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	server, address, _ := strings.Cut(r.PostFormValue("server"), " ") // of one that was found
 	a := ModelAnswer{Server: server, Address: cmp.Or(address, r.PostFormValue("address")), Key: r.PostFormValue("key"), Model: r.PostFormValue("model")}
 	s.keepTried(w, r, stepModel, s.Setup.TryModel(r.Context(), a), map[string]string{"server": r.PostFormValue("server"), "address": a.Address, "model": a.Model}, nil)
@@ -171,7 +170,6 @@ func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) {
 
 // setUpChannel tries a channel, keeps it if it is good, and makes a code to claim it with.
 func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	kind, keys := r.PostFormValue("kind"), map[string]string{}
 	for _, k := range s.Setup.State().Platforms {
 		for _, a := range k.Asks {
@@ -314,7 +312,6 @@ func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	typed := strings.TrimSpace(r.PostFormValue("zone"))
 	zone, err := words.Zone(typed)
 	t := Tried{Set: map[string]string{"scheduler.timezone": zone}}

@@ -76,8 +76,11 @@ type Deps struct {
 	// Verify holds the audit log to its seals, and says in words how far it proves itself, or where it was changed.
 	Verify   func(ctx context.Context) (says string, good bool, err error)
 	Settings settings.Keeper
-	File     SettingsFile
-	Setup    Setup
+	// About is what a setting means, and why it cannot be changed at run time; either may be empty.
+	About func(key string) (means, fixed string)
+	// SaveSettings writes what was changed at run time into the file; the change takes it out of what lies above the file.
+	SaveSettings func(ctx context.Context) (SavedSettings, *settings.Change, error)
+	Setup        Setup
 	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
 	OpenClaim func(ctx context.Context) (made, until time.Time, err error)
 }

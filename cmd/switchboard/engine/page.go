@@ -31,7 +31,12 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Jobs:     e.jobs, JobReader: of, Money: e.db, Budget: func() money.Budget { return e.settings.Now().Limits() },
 		Register: of, Asking: e.router.Asking, Judge: e.settings.JudgePerson, Named: e.named, Usable: usedTools{e}.Usable, BrowserList: of,
 		SecretList: of, Secrets: e.settings, TokenKeeper: e.tokens, AuditLog: of, Verify: e.verify,
-		Settings: e.settings.Changes(), File: settingsFile{e}, Setup: setup{e}, OpenClaim: of.OpenClaim,
+		Settings: e.settings.Changes(), Setup: setup{e}, OpenClaim: of.OpenClaim,
+		About: func(key string) (means, fixed string) { return e.settings.Now().Meaning(key), configs.Changeable(key) },
+		SaveSettings: func(ctx context.Context) (page.SavedSettings, *settings.Change, error) {
+			saved, change, err := e.settings.Changes().Save(ctx)
+			return page.SavedSettings(saved), change, err
+		},
 	})
 }
 
@@ -64,18 +69,6 @@ func (e *Engine) verify(ctx context.Context) (says string, good bool, err error)
 		return tampered.Error(), false, nil
 	}
 	return v.Words(), true, err
-}
-
-// settingsFile implements page.SettingsFile.
-type settingsFile struct{ *Engine }
-
-func (f settingsFile) About(key string) (means, fixed string) {
-	return f.settings.Now().Meaning(key), configs.Changeable(key)
-}
-
-func (f settingsFile) SaveSettings(ctx context.Context) (page.SavedSettings, *settings.Change, error) {
-	saved, change, err := f.settings.Changes().Save(ctx)
-	return page.SavedSettings(saved), change, err
 }
 
 // changer is the router, which is made after what makes changes by it.
