@@ -42,7 +42,6 @@ func (s *Site) chatPages() {
 	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.tried(s.post)))
 	s.mux.HandleFunc("POST /c/{key}/edit/{message}", s.withFiles(s.tried(s.edit)))
 	s.inOurs("POST /c/{key}/press", s.press)
-	s.inOurs("POST /c/{key}/retry", s.retry)
 	s.forAll("GET /c/{key}/export", s.export)
 	s.forAll("POST /turns/{turn}/cancel", s.cancel)
 	s.forAll("POST /approvals/{approval}", s.decide)
@@ -358,14 +357,6 @@ func (s *Site) press(w http.ResponseWriter, r *http.Request) error {
 	if err == nil && got.Toast != "" && isPart(r) {
 		return s.part(w, r, "toast", got.Toast)
 	}
-	return s.done(w, r, session, err)
-}
-
-func (s *Site) retry(w http.ResponseWriter, r *http.Request) error {
-	v, session := visitorOf(r), r.PathValue("key")
-	event := s.event(v, session, channels.EventMessage, rand.Text())
-	event.Message = channels.Message{ID: channels.MessageID(rand.Text()), Text: "/retry"}
-	_, err := s.accept(r.Context(), event)
 	return s.done(w, r, session, err)
 }
 
