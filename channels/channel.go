@@ -173,9 +173,8 @@ type Reader interface {
 
 // A Streamer is a Reader whose clients can show a text that grows. It is given
 // the whole text, in Markdown, that turn's next message in conv has so far. A
-// client that connects in between is shown what was given last, whole. Shown says
-// that a client of conv is connected to this engine. The text goes to the other engines
-// as well, where others may be.
+// client that connects in between is shown what was given last, whole. The text goes to
+// the other engines as well, where others may be.
 //
 // The message itself ends it: Wake says that it is there, and Stream with an empty
 // text follows. Whoever reads what is new before showing what grows sees one take
@@ -183,7 +182,7 @@ type Reader interface {
 // shown. Best effort: Stream never blocks, and what it shows has no number in the
 // events.
 type Streamer interface {
-	Stream(conv ConversationID, turn int64, text string) (shown bool)
+	Stream(conv ConversationID, turn int64, text string)
 }
 
 // A Placer is a Channel whose groups are parts of something (a guild) that Conversation.Within names.

@@ -132,7 +132,7 @@ func wake(listeners map[*listener]bool) {
 }
 
 // Stream implements channels.Streamer.
-func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) (shown bool) {
+func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -143,11 +143,9 @@ func (c *Channel) Stream(conv channels.ConversationID, turn int64, text string) 
 	}
 	for l := range c.listeners[conv] {
 		if l.live {
-			shown = true
 			retry.Signal(l.grown)
 		}
 	}
-	return shown
 }
 
 // growing is the text in conv that grows; empty: there is none.

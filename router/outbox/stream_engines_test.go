@@ -161,7 +161,6 @@ func TestHolderTakesALateDraftBack(t *testing.T) {
 // A screen is a channel whose clients read for themselves and see what grows.
 type screen struct {
 	mu     sync.Mutex
-	looks  bool     // a client is connected
 	told   []string // texts given, and wakes
 	accept chan channels.Sink
 }
@@ -171,7 +170,7 @@ var (
 	_ channels.Reader   = (*screen)(nil)
 )
 
-func newScreen(looks bool) *screen { return &screen{looks: looks, accept: make(chan channels.Sink, 1)} }
+func newScreen() *screen { return &screen{accept: make(chan channels.Sink, 1)} }
 
 // Name implements channels.Channel.
 func (*screen) Name() string { return "screen" }
@@ -198,11 +197,8 @@ func (*screen) Features(channels.Conversation) channels.Features { return channe
 func (s *screen) Wake(channels.ConversationID) { s.note("wake") }
 
 // Stream implements channels.Streamer.
-func (s *screen) Stream(conv channels.ConversationID, turn int64, text string) bool {
+func (s *screen) Stream(conv channels.ConversationID, turn int64, text string) {
 	s.note(fmt.Sprintf("%s %d %q", conv, turn, text))
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.looks
 }
 
 func (s *screen) note(what string) {
@@ -244,7 +240,7 @@ func (r *rig) screens(s *screen) {
 // written for it; the message is there before the text goes.
 func TestReaderIsShownTheStreamAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		s := newScreen(true)
+		s := newScreen()
 		r.screens(s)
 		r.Agent = routertest.Acting(func(p routertest.Play) error {
 			p.Stream("one")
@@ -272,7 +268,7 @@ func TestReaderIsShownTheStreamAtOnce(t *testing.T) {
 func TestStreamReachesTheClientsEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	here, there := newScreen(true), newScreen(false)
+	here, there := newScreen(), newScreen()
 	a.screens(here)
 	b.screens(there)
 	a.Config.Workers = 1
