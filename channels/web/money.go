@@ -96,14 +96,14 @@ func (s *Site) today(ctx context.Context, v *visitor, b money.Budget, day string
 // spentRows are what was spent of each limit.
 func spentRows(list []money.Spent, b money.Budget) (rows []spentRow) {
 	for _, x := range list {
-		of, limit := "In all", b.PerDay
 		switch money.SpendingScope(x.Scope) {
 		case money.SpentByPerson:
-			of, limit = x.Name, b.PerPersonDay
+			rows = append(rows, newSpentRow(b, x.Name, x, b.PerPersonDay))
 		case money.SpentInSession:
-			of, limit = "Chat "+x.Name, b.PerSessionDay
+			rows = append(rows, newSpentRow(b, "Chat "+x.Name, x, b.PerSessionDay))
+		default:
+			rows = append(rows, newSpentRow(b, "In all", x, b.PerDay))
 		}
-		rows = append(rows, newSpentRow(b, of, x, limit))
 	}
 	return rows
 }

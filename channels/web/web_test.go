@@ -36,3 +36,17 @@ func TestAddressesBelowAPath(t *testing.T) {
 		}
 	}
 }
+
+// A refusal is said in the toast, whatever its button wanted of the page.
+func TestRefusalsAreSaidInTheToast(t *testing.T) {
+	t.Parallel()
+	handler := web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Browsers: signedInAs{}, People: household{}}).Handler()
+	r := httptest.NewRequest(http.MethodPost, "/now/check", nil)
+	r.AddCookie(&http.Cookie{Name: "switchboard", Value: "ada"})
+	r.Header.Set("HX-Request", "true")
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, r)
+	if h := w.Header(); w.Code != http.StatusForbidden || h.Get("HX-Retarget") != "#toast" || h.Get("HX-Reselect") != "unset" {
+		t.Errorf("%d, %v", w.Code, h)
+	}
+}
