@@ -147,8 +147,8 @@ func (a *API) eachNews(ctx context.Context, channel *Channel, c *Caller, convs m
 // A Stream is an answer of server-sent events. It is an Outlet.
 type Stream struct {
 	W   io.Writer
-	out *http.ResponseController
 	mu  sync.Mutex // of who writes
+	out *http.ResponseController
 }
 
 // NewStream begins one.
@@ -159,7 +159,7 @@ func NewStream(w http.ResponseWriter) *Stream {
 	return &Stream{W: w, out: http.NewResponseController(w)}
 }
 
-// Write has what writes sent at once. A client that does not read it within api.WriteWait is left.
+// Write has what writes sent at once. A client that does not read it within api.WriteWait is left. Several goroutines may write.
 func (s *Stream) Write(writes func() error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

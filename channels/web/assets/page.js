@@ -298,7 +298,7 @@ if (zone) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || zone.
 document.addEventListener("click", (event) => {
 	const button = event.target.closest("button, summary")
 	for (const menu of all("details.menu[open]")) if (!menu.contains(event.target)) menu.open = false
-	if (!event.target.closest("#side, #menu")) $("#side")?.classList.remove("open")
+	if (!event.target.closest("#side, #menu")) side(false)
 	if (!button) return
 	if (button.matches(".code > button")) copy($("pre", button.parentElement).innerText, button)
 	else if (button.matches(".copy")) copy($(".text", button.closest("article")).innerText, button)
@@ -311,9 +311,6 @@ document.addEventListener("click", (event) => {
 		side(!$("#side").classList.contains("open"))
 		if ($("#side").classList.contains("open")) $("#side a").focus()
 	}
-})
-document.addEventListener("click", (event) => {
-	if (!event.target.closest("#side, #menu")) side(false)
 })
 function side(open) {
 	$("#side")?.classList.toggle("open", open)
