@@ -138,6 +138,7 @@ addEventListener("htmx:sseMessage", (event) => {
 	}
 	if (part.includes('id="state"') && !waitsForAnswer()) {
 		if (document.hidden) disconnect()
+		else seen()
 		list()
 	}
 	const bot = all("#items > article.bot").at(-1)

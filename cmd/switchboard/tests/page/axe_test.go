@@ -34,6 +34,9 @@ func (b *browser) usable(name, axe string) {
 	b.t.Helper()
 	b.Await("the page", settled)
 	b.Looks(func(look string) {
+		if b.Is(`document.querySelector("#main")?.scrollWidth > document.querySelector("#main")?.clientWidth`) {
+			b.t.Errorf("%s by %s is wider than the screen", name, look)
+		}
 		rules := ""
 		if strings.HasSuffix(look, "night") {
 			rules = `, runOnly: ["color-contrast", "link-in-text-block"]`
@@ -64,7 +67,7 @@ func TestPagesAreUsable(t *testing.T) {
 
 	root := s.signedIn(t, "root")
 	root.usable("a new chat", axe)
-	root.writes("count")
+	root.writes("count, and say what there is to be said about each of the numbers")
 	root.reads("all that is to be said was said")
 	root.writes("work on it")
 	root.reads("ran")
