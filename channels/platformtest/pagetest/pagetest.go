@@ -3,7 +3,13 @@
 package pagetest
 
 import (
+	"bytes"
 	"context"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -219,16 +225,21 @@ func (p Page) Say(text string) {
 	p.Run(chromedp.SendKeys("#text", text+kb.Enter))
 }
 
-// Shoot keeps pictures of the page in the folder of the variable, to be looked at: by
-// day, by night, and on a telephone.
-func (p Page) Shoot(name string) {
+// Shoot keeps pictures of the page in the folder of the variable, to be looked at, in these looks; none: in all.
+func (p Page) Shoot(name string, looks ...string) {
 	p.t.Helper()
 	dir := os.Getenv("PAGETEST_SHOTS")
 	if dir == "" {
 		return
 	}
 	p.Looks(func(look string) {
+		if len(looks) > 0 && !slices.Contains(looks, look) {
+			return
+		}
 		data, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
+		if err == nil {
+			data, err = small(data)
+		}
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -236,6 +247,31 @@ func (p Page) Shoot(name string) {
 			p.t.Fatal(err)
 		}
 	})
+}
+
+// small is a picture in 256 colours at most: the commonest, and of others that are like each other the commonest.
+func small(data []byte) ([]byte, error) {
+	from, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	at, to := from.Bounds(), image.NewPaletted(from.Bounds(), nil)
+	count, have := map[color.Color]int{}, map[[3]uint32]bool{}
+	for y := at.Min.Y; y < at.Max.Y; y++ {
+		for x := at.Min.X; x < at.Max.X; x++ {
+			count[from.At(x, y)]++
+		}
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(count), func(a, b color.Color) int { return count[b] - count[a] }) {
+		r, g, b, _ := c.RGBA()
+		if like := [3]uint32{r >> 12, g >> 12, b >> 12}; len(to.Palette) < 32 || !have[like] && len(to.Palette) < 256 {
+			have[like], to.Palette = true, append(to.Palette, c)
+		}
+	}
+	draw.Draw(to, at, from, at.Min, draw.Src)
+	var out bytes.Buffer
+	err = (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, to)
+	return out.Bytes(), err
 }
 
 // Looks has something done with the page as it looks by day, by night, and so on a telephone.
