@@ -1,6 +1,7 @@
 package page_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -38,5 +39,23 @@ func TestFirstConversation(t *testing.T) {
 			t.Error("bob reads what ada wrote")
 		}
 		bob.opens("/")
+	})
+}
+
+// A conversation that is longer than the window is scrolled by itself, and nothing around it.
+func TestLongChatScrollsAlone(t *testing.T) {
+	t.Parallel()
+	ada := newSite(t, "sqlite", "").signedIn(t, "ada")
+	for n := range 12 {
+		ada.writes(fmt.Sprint("hello ", n, strings.Repeat(" and more", 50)))
+		ada.reads(fmt.Sprint("heard: hello ", n))
+	}
+	ada.Looks(func(look string) {
+		ada.Await("a long chat on a "+look, `document.querySelector("#log").scrollHeight > innerHeight`)
+		for _, around := range []string{"document.scrollingElement", `document.querySelector("#main")`} {
+			if !ada.Is(around + ".scrollHeight <= innerHeight") {
+				t.Errorf("%s: %s is %d px high", look, around, pagetest.Evaluate[int](ada.Page, around+".scrollHeight"))
+			}
+		}
 	})
 }
