@@ -135,6 +135,11 @@ type stream struct{ *api.Stream }
 
 func newStream(w http.ResponseWriter) *stream { return &stream{api.NewStream(w)} }
 
+// happened says that something did, so that page.js asks again for what it shows.
+func (o *stream) happened() error {
+	return o.Write(func() error { _, err := io.WriteString(o.W, "event: happened\ndata: 1\n\n"); return err })
+}
+
 // part writes a piece of HTML, with the number of its event; 0: it has none.
 func (o *stream) part(n int64, html string) error {
 	var b strings.Builder
@@ -169,12 +174,12 @@ func (o *chatStream) Put(e channels.SessionEvent) error {
 	return o.part(e.N, html)
 }
 
-// settle takes buttons off the page once what they decide is decided, also elsewhere: of that, this session has no event. Shown are
+// settle says that something happened, and takes buttons off the page once what they decide is decided, also elsewhere: of that, this session has no event. Shown are
 // the elements with buttons that the page had before the stream began.
 func (o *chatStream) settle(ctx context.Context, shown []string) {
 	happened, stop := o.site.Program.Activity.Follow()
 	defer stop()
-	for o.Write(func() error { return o.takeOff(ctx, shown) }) == nil {
+	for o.Write(func() error { return o.takeOff(ctx, shown) }) == nil && o.happened() == nil {
 		shown = nil
 		select {
 		case <-ctx.Done():

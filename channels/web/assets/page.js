@@ -3,7 +3,7 @@
 
 const $ = (selector, in_ = document) => in_.querySelector(selector)
 const all = (selector, in_ = document) => [...in_.querySelectorAll(selector)]
-const chat = $("#chat"), streams = $("[data-live]"), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
+const chat = $("#chat"), streams = all("[data-live]").filter((of) => of.dataset.live).at(-1), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
 
 // --- Times in the reader's zone and words.
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
@@ -80,7 +80,7 @@ function connect() {
 	live.id = "live"
 	live.hidden = true
 	live.setAttribute("sse-connect", address())
-	live.setAttribute("sse-swap", "part,event")
+	live.setAttribute("sse-swap", "part,event,happened")
 	live.setAttribute("hx-swap", "none")
 	streams.append(live)
 	htmx.process(live)
@@ -93,7 +93,6 @@ document.addEventListener("visibilitychange", () => {
 	if (!document.hidden) {
 		connect()
 		seen()
-		list()
 	} else if (!waitsForAnswer()) {
 		closing = setTimeout(disconnect, 3000)
 	}
@@ -117,7 +116,8 @@ function askAgain() {
 }
 addEventListener("htmx:sseBeforeMessage", (event) => {
 	const n = Number(event.detail.lastEventId || 0)
-	if (event.detail.type === "event" && n <= last) { // it came before
+	if (event.detail.type === "happened") again()
+	if (event.detail.type === "happened" || event.detail.type === "event" && n <= last) { // it came before
 		event.preventDefault()
 		return
 	}
@@ -139,7 +139,6 @@ addEventListener("htmx:sseMessage", (event) => {
 	if (part.includes('id="state"') && !waitsForAnswer()) {
 		if (document.hidden) disconnect()
 		else seen()
-		list()
 	}
 	const bot = all("#items > article.bot").at(-1)
 	if (bot && bot.dataset.event !== told && !part.includes('id="growing"')) {
@@ -152,8 +151,19 @@ const waitsForAnswer = () => Boolean($("#state .working"))
 function seen() {
 	if (chat?.dataset.seen) fetch(chat.dataset.seen, { method: "POST", keepalive: true }).catch(() => {})
 }
-function list() {
-	if ($("#sessions") && !$("#q").value) htmx.ajax("GET", $("#find").getAttribute("hx-get") + `?here=${encodeURIComponent(chat?.dataset.session ?? "")}`, { target: "#sessions", swap: "innerHTML" }).catch(() => {})
+// What is shown is asked for again once something happened, and takes the place of the old where it differs, unless somebody is at it.
+const shown = Object.fromEntries(all("[data-src]").map((part) => [part.id, part.innerHTML]))
+const isUsed = (part) => $("details[open], :is(input, textarea, select):focus", part) || all("input, textarea", part).some((field) => field.value !== field.defaultValue)
+async function again() {
+	for (const part of all("[data-src]")) {
+		const answer = await fetch(part.dataset.src || location.href).catch(() => null)
+		if (!answer?.ok || answer.redirected) return
+		const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+		const now = (page.getElementById(part.id) ?? page.body).innerHTML
+		if (now === shown[part.id] || isUsed(part) || part.id === "sessions" && $("#q").value) continue
+		shown[part.id] = now
+		htmx.swap(part, now, { swapStyle: "innerHTML" })
+	}
 }
 function notify() {
 	if (globalThis.Notification?.permission !== "granted") return
@@ -213,7 +223,7 @@ function attached() {
 }
 function bring(list) {
 	const files = new DataTransfer()
-	for (const file of [...$("#files").files, ...list]) files.items.add(file)
+	for (const file of list) files.items.add(file)
 	$("#files").files = files.files
 	attached()
 }

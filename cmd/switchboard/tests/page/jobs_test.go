@@ -199,6 +199,39 @@ func TestJobsInTheBrowser(t *testing.T) {
 	})
 }
 
+// A reminder that comes while another page is open shows there that there is something to read, and leaves the list of jobs.
+func TestReminderIsSeenOnEveryPage(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		root := s.signedIn(t, "root")
+		root.writes("hello there")
+		root.reads("heard: hello there")
+		unread := `document.querySelector("#sessions .unread")`
+		adds := func(when string) {
+			root.opens("/jobs")
+			root.Await("the stream", `document.querySelector("#live")`)
+			root.Run(chromedp.SendKeys("#job-text", "stretch"), chromedp.SendKeys("#job-when", when))
+			root.clicks(`#job-form button`)
+			root.Await("the job", `document.querySelector("#jobs .job.active") && !`+unread)
+			root.Do(`window.same = true`)
+		}
+		adds("in 3 seconds")
+		root.Await("that it was said, and is over", unread+` && !document.querySelector("#jobs .job") && window.same`)
+		root.Shoot("unread")
+		root.clicks(`#sessions a`)
+		root.reads("stretch")
+		for _, path := range []string{"/settings", "/now", "/me", "/"} {
+			adds("in 4 seconds")
+			root.opens(path)
+			root.Await("the menu of "+path, `document.querySelector("#live") && !`+unread)
+			root.Do(`window.same = true`)
+			root.Await("that it was said, on "+path, unread+" && window.same")
+			root.clicks(`#sessions a`)
+			root.Await("it is read", `location.pathname.startsWith("/c/") && document.querySelector("#live") && !`+unread)
+		}
+	})
+}
+
 // What models cost is shown by day, person and model: to admins of everybody, to others their own.
 func TestMoneyInTheBrowser(t *testing.T) {
 	t.Parallel()

@@ -91,7 +91,8 @@ func TestOpenPagesAskNothing(t *testing.T) {
 	without := window()
 	root.open(chat+"/live?after=0", 20)
 	root.open("/c/"+url.PathEscape(s.rows("SELECT key FROM sessions WHERE key LIKE 'play:%'")[0][0])+"/live?after=0", 15)
-	root.open("/now/live", 15)
+	root.open("/now/live", 10)
+	root.open("/live", 5)
 	with := window()
 	t.Logf("transactions in 40 s: %d with no page, %d with 50 open pages", without, with)
 	if with > without+25 {
