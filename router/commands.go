@@ -209,6 +209,15 @@ func (r *Router) menu(channel, kind string) []channels.CommandSet {
 // Completions are the commands, each with its slash, that a terminal completes for the person
 // of that name.
 func (r *Router) Completions(person string) []string {
+	return r.commands.Completions(r.audience(person))
+}
+
+// Offered are the commands that a direct chat offers the person of that name.
+func (r *Router) Offered(person string) []channels.Command {
+	return r.commands.Menu(r.audience(person))
+}
+
+func (r *Router) audience(person string) commands.Audience {
 	p := r.Roster.Named(person)
-	return r.commands.Completions(commands.Audience{Admin: p != nil && p.Role == core.RoleAdmin, Direct: true})
+	return commands.Audience{Admin: p != nil && p.Role == core.RoleAdmin, Direct: true}
 }

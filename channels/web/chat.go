@@ -62,6 +62,8 @@ type chatBody struct {
 	Channel string
 	Modes   []choice
 	Models  []choice
+
+	Commands []channels.Command
 }
 
 // A choice is one of a list to choose from.
@@ -83,7 +85,7 @@ func choices(own, settings string, values ...string) []choice {
 
 // home shows a new conversation.
 func (s *Site) home(w http.ResponseWriter, r *http.Request) error {
-	return s.show(w, r, "chat", "New chat", "chat", chatBody{Ours: true, State: newConversation("", ""), Modes: choices("", s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices("", s.Model(), s.Models()...)})
+	return s.show(w, r, "chat", "New chat", "chat", chatBody{Ours: true, State: newConversation("", ""), Commands: s.Commands(visitorOf(r).person.Name), Modes: choices("", s.Mode(), sessions.ModeAct, sessions.ModeAsk), Models: choices("", s.Model(), s.Models()...)})
 }
 
 func (s *Site) chat(w http.ResponseWriter, r *http.Request) error {
@@ -102,6 +104,9 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) error {
 	body.Modes, body.Models = choices(info.Mode, s.Mode(), sessions.ModeAct, sessions.ModeAsk), choices(info.Model, s.Model(), s.Models()...)
 	body.Channel, _, _ = strings.Cut(key, ":")
 	body.State.Last = max(body.State.Last, info.LastEvent)
+	if body.Ours {
+		body.Commands = s.Commands(v.person.Name)
+	}
 	if err := s.Chats.Seen(r.Context(), v.person.Name, key, info.LastEvent); err != nil {
 		s.Log.WarnContext(r.Context(), "it could not be noted that a session was read", "session", key, "error", err)
 	}

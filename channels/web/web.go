@@ -50,6 +50,7 @@ type Deps struct {
 	Writer    Writer
 	Files     api.Files
 	Models    func() []string
+	Commands  func(person string) []channels.Command // that a chat offers somebody
 	Currency  func() string
 	Visits    api.Visits
 	Program   Program

@@ -219,9 +219,22 @@ function leaveEdit() {
 	grow()
 }
 function attached() {
-	$("#attached").replaceChildren(...[...$("#files").files].map((file) => Object.assign(document.createElement("li"), { textContent: file.name })))
+	$("#attached").replaceChildren(...[...$("#files").files].map((file) => {
+		const row = Object.assign(document.createElement("li"), { textContent: file.name })
+		const off = Object.assign(document.createElement("button"), { type: "button", className: "plain", ariaLabel: "Take off " + file.name })
+		off.addEventListener("click", () => { attach([...$("#files").files].filter((other) => other !== file)); text.focus() })
+const bring = (list) => attach([...$("#files").files, ...list])
+// The commands that begin as what is written.
+function offer() {
+	for (const row of all("#commands li")) row.hidden = !/^\/\w*$/.test(text.value) || !$("button", row).value.startsWith(text.value)
+	$("#commands").hidden = !$("#commands li:not([hidden])")
 }
-function bring(list) {
+const offered = () => all("#commands:not([hidden]) li:not([hidden]) button")
+		row.append(off)
+		return row
+	}))
+}
+function attach(list) {
 	const files = new DataTransfer()
 	for (const file of list) files.items.add(file)
 	$("#files").files = files.files
@@ -231,7 +244,19 @@ if (composer) {
 	newKey()
 	text.value = localStorage.getItem(draft()) ?? ""
 	grow()
-	text.addEventListener("input", () => { grow(); keep() })
+	offer()
+	text.addEventListener("input", () => { grow(); keep(); offer() })
+	composer.addEventListener("keydown", (event) => {
+		const rows = offered(), by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
+		if (!rows.length || !by && event.key !== "Escape" || !event.target.closest("#text, #commands")) return
+		event.preventDefault()
+		event.stopPropagation()
+		if (by) rows[(rows.indexOf(document.activeElement) + by + rows.length + (by < 0 && document.activeElement === text)) % rows.length].focus()
+		else {
+			$("#commands").hidden = true
+			text.focus()
+		}
+	}, true)
 	text.addEventListener("keydown", (event) => {
 		if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches) {
 			event.preventDefault()
@@ -269,6 +294,7 @@ if (composer) {
 		if (event.target !== composer) return
 		const status = event.detail.xhr?.status
 		if (!status || status >= 400) { // it leads elsewhere where it was taken
+		offer()
 			if (!status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
 			return
 		}
@@ -312,7 +338,11 @@ document.addEventListener("click", (event) => {
 	if (!event.target.closest("#side, #menu")) side(false)
 	if (!button) return
 	if (button.matches(".code > button")) copy($("pre", button.parentElement).innerText, button)
-	else if (button.matches(".copy")) copy($(".text", button.closest("article")).innerText, button)
+	else if (button.matches("#commands button")) {
+		text.value = button.value
+		text.focus()
+		offer()
+	} else if (button.matches(".copy")) copy($(".text", button.closest("article")).innerText, button)
 	else if (button.matches(".edit")) edit(button.closest("article"))
 	else if (button.matches(".reply")) {
 		text.value = $(".text", button.closest("article")).innerText.trim().split("\n").map((line) => "> " + line).join("\n").slice(0, 2000) + "\n\n" + text.value

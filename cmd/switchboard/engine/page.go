@@ -24,6 +24,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Log: e.log, Channel: e.page, People: e.router.Roster, PublicURL: publicURL, Visits: visits,
 		Browsers: e.browsers, Tokens: e.tokens, Chats: of, Turns: of, Approvals: of, Changer: e.router, Writer: e.router, Files: e.files,
 		Models:   func() []string { return slices.Sorted(maps.Keys(e.settings.Now().LLM.Models)) },
+		Commands: e.router.Offered,
 		Program:  e.program(of),
 		Currency: func() string { return e.settings.Now().Budget.Currency },
 		Mode:     func() string { return e.settings.Now().Router.DefaultMode },

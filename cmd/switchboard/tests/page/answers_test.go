@@ -211,7 +211,9 @@ func TestFiles(t *testing.T) {
 		if err := os.WriteFile(path, []byte("milk and bread\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ada.Run(chromedp.SetUploadFiles("#files", []string{path}))
+		ada.Run(chromedp.SetUploadFiles("#files", []string{path, path}))
+		ada.Await("two files", `document.querySelectorAll("#attached li").length === 2`)
+		ada.clicks(`#attached button[aria-label="Take off list.txt"]`)
 		ada.Await("the file is named", `document.querySelector("#attached").innerText === "list.txt"`)
 		ada.writes("what is in it")
 		ada.reads("heard: what is in it")

@@ -3,6 +3,7 @@ package page_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,6 +81,16 @@ func TestAllByKeyboard(t *testing.T) {
 		b.reads("heard: hello there")
 		b.at(`#text`)
 
+		b.keys("/mod")
+		b.Await("the commands that begin so", `[...document.querySelectorAll("#commands:not([hidden]) li:not([hidden]) b")].map((e) => e.innerText).join() === "/mode,/model"`)
+		b.keys(kb.ArrowDown + kb.ArrowDown + kb.ArrowUp + kb.Escape)
+		b.at(`#text`)
+		b.Await("no commands", `document.querySelector("#commands").hidden`)
+		b.keys("e")
+		b.keys(kb.ArrowDown + kb.Enter)
+		b.at(`#text`)
+		b.Await("the command", `document.querySelector("#text").value === "/mode " && document.querySelector("#commands").hidden`)
+		b.keys(strings.Repeat(kb.Backspace, 6))
 		b.keys("choose something" + kb.Enter)
 		b.reads("Which one?")
 		b.tabs(`#items .choices button:last-child`)
@@ -110,6 +121,18 @@ func TestAllByKeyboard(t *testing.T) {
 		b.keys(kb.Enter)
 		b.tabs(`#title`)
 		b.keys(kb.End + ", renamed" + kb.Enter)
+		pins := func(shown, hidden string) {
+			t.Helper()
+			b.Await(shown+" alone", fmt.Sprintf(`document.querySelector(%q).offsetParent && !document.querySelector(%q).offsetParent`, shown, hidden))
+		}
+		pins(".pins", ".unpins")
+		b.tabs(".pins")
+		b.keys(kb.Enter)
+		pins(".unpins", ".pins")
+		b.Do(`document.querySelector("#title").focus()`)
+		b.tabs(".unpins")
+		b.keys(kb.Enter)
+		pins(".pins", ".unpins")
 		b.Await("the name", `document.querySelector("#sessions .name").innerText === "hello there, renamed"`)
 		b.keys(kb.Escape)
 		b.at(`.menu summary`)
