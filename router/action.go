@@ -19,7 +19,7 @@ import (
 // press makes the entry of a button that a known person pressed.
 func (s *classifier) press(entry classified, line *channel, person *core.Person) classified {
 	// The message is ours, and the person wrote none.
-	entry.Event.Message = channels.Message{ID: entry.Event.Message.ID}
+	entry.Event.Message = channels.Message{ID: entry.Event.Message.ID, Metadata: entry.Event.Message.Metadata}
 	if tooFast, notify := s.tooFast(&entry, person.Name, 1); tooFast {
 		text := ""
 		if notify {
@@ -98,7 +98,7 @@ func (l *channel) pressed(entry *classified, acc *intake.Accepted) (toast string
 	case acc.Action == "":
 		toast = unknown
 	case acc.Action == outbox.ActionExpired && command:
-		toast = "That list is old, and its buttons have expired. Please give the command again."
+		toast = "This button has expired. Please give the command again."
 	case command:
 		toast = "This button was used already."
 	case acc.Action == outbox.ActionExpired:

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"mime"
@@ -356,13 +357,29 @@ func (s *Site) edit(w http.ResponseWriter, r *http.Request) error {
 // press presses a button.
 func (s *Site) press(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
+	m := &message{Session: session}
+	m.ID, _ = strconv.ParseInt(r.PostFormValue("message"), 10, 64)
 	event := s.event(v, session, channels.EventAction, "press:"+rand.Text())
 	event.Action = channels.Action{Code: r.PostFormValue("code")}
-	got, err := s.accept(r.Context(), event)
-	if err == nil && got.Toast != "" && isPart(r) {
-		return s.part(w, r, "toast", got.Toast)
+	there, err := s.Chats.Buttons(r.Context(), m.ID)
+	for _, b := range there[m.ID] {
+		if b.Code == event.Action.Code { // else it is of another message, perhaps somebody else's
+			m.Buttons = there[m.ID]
+			event.Message.Metadata, _ = json.Marshal(pressed{b.Label}) // a text
+		}
 	}
-	return s.done(w, r, session, err)
+	var got channels.Receipt
+	if err == nil {
+		got, err = s.accept(r.Context(), event)
+	}
+	if err == nil && m.Buttons != nil {
+		there, err = s.Chats.Buttons(r.Context(), m.ID)
+		m.Buttons = there[m.ID]
+	}
+	if err != nil || !isPart(r) {
+		return s.done(w, r, session, err)
+	}
+	return s.part(w, r, "pressed", map[string]any{"Message": m, "Toast": got.Toast})
 }
 
 func (s *Site) cancel(w http.ResponseWriter, r *http.Request) error {

@@ -40,6 +40,20 @@ type message struct {
 // Out says that we said it.
 func (m *message) Out() bool { return m.Direction == "out" }
 
+// pressed is kept with a message that a press of a button wrote.
+type pressed struct {
+	Label string `json:"pressed"`
+}
+
+// Pressed is the label of the button whose press wrote the message; empty: somebody typed it.
+func (m *message) Pressed() (label string) {
+	var p pressed
+	if m.Mine { // what other programs sent along says nothing of buttons
+		_ = json.Unmarshal(m.Metadata, &p)
+	}
+	return p.Label
+}
+
 // A plan is a checklist that ticks itself.
 type plan struct {
 	Turn    int64

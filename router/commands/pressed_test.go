@@ -144,7 +144,7 @@ func TestButtonOfAListThatIsOld(t *testing.T) {
 	inTime(t, func(t *testing.T, r *rig) {
 		offered(r)
 		time.Sleep(24*time.Hour + time.Second)
-		r.Toasts(r.Platform.Press("c1", "ada", "Ask"), "That list is old, and its buttons have expired. Please give the command again.")
+		r.Toasts(r.Platform.Press("c1", "ada", "Ask"), "This button has expired. Please give the command again.")
 		r.Until("the buttons are gone", func() bool { return len(r.Platform.Changes(scripted.OpUnbutton)) > 0 })
 		if n := len(r.audited("session.mode")); n != 0 {
 			t.Error("it was done all the same")

@@ -43,7 +43,10 @@ func jobButtons(job *scheduler.Job) []commands.Button {
 // madeButtons are those under the words that a job was made; of one whose zone is not known also cities that say it.
 func madeButtons(job *scheduler.Job, language string) []commands.Button {
 	list := []commands.Button{
-		{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID)},
+		{Label: "Change", Command: fmt.Sprintf("jobs %d when", job.ID), Beside: true}, {Label: "Cancel", Command: fmt.Sprintf("jobs %d delete", job.ID), Ends: true},
+	}
+	if job.Spec.At != "" { // then it is over
+		list[0].Until, list[1].Until = job.Due, job.Due
 	}
 	if !job.Spec.Assumed {
 		return list

@@ -51,7 +51,11 @@ func (c *Composer) Offers(conv channels.Conversation, list []core.Button) int {
 func (c *Composer) Offer(reply *Reply, person string, list []core.Button, shown int) {
 	until := time.Now().Add(choiceDeadline)
 	for i, b := range list {
-		action := Action{Kind: ActionCommand, Person: person, Text: b.Command, Either: b.Either, ExpiresAt: until}
+		until := until
+		if !b.Until.IsZero() && b.Until.Before(until) {
+			until = b.Until
+		}
+		action := Action{Kind: ActionCommand, Person: person, Text: b.Command, Either: b.Either || b.Ends, ExpiresAt: until}
 		switch {
 		case b.Asks:
 			action.Number, action.Text = NextWords, b.Command+" "

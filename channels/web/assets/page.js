@@ -358,8 +358,6 @@ function side(open) {
 	$("#menu")?.setAttribute("aria-expanded", open)
 }
 addEventListener("htmx:afterRequest", (event) => {
-	const form = event.target.closest?.("form[data-once]")
-	if (form && event.detail.successful) form.remove()
 	if (!event.detail.successful && event.detail.xhr && !event.detail.xhr.status) say("The bot cannot be reached. Try again in a moment.")
 })
 addEventListener("htmx:afterSwap", () => { times(document); dress(document); if (toast?.childElementCount) say() })

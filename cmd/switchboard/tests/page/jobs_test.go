@@ -232,6 +232,38 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 	})
 }
 
+// A press is shown by the label of its button, and a button goes once it can do nothing any more.
+func TestPressedButtonsOfReminders(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		ada := s.signedIn(t, "ada")
+		ada.writes("/remind in 6 seconds stretch")
+		buttons := func(labels string) {
+			t.Helper()
+			ada.Await(labels, fmt.Sprintf(`[...document.querySelectorAll("#items .choices button")].map((e) => e.innerText).join() === %q`, labels))
+		}
+		wrote := func(text string) {
+			t.Helper()
+			ada.Await("that "+text+" is shown", fmt.Sprintf(`(() => { const mine = [...document.querySelectorAll("#items .person")].at(-1); return mine.querySelector(".said").innerText === %q && !mine.querySelector(".edit") })()`, text))
+		}
+		buttons("Change,Cancel")
+		ada.reads("Reminder: stretch")
+		buttons("10 min,1 h,Tomorrow")
+		ada.clicks(`#items .choices button`)
+		wrote("10 min")
+		buttons("Change,Cancel")
+		ada.clicks(`#items .choices button`)
+		wrote("Change")
+		buttons("Cancel")
+		ada.clicks(`#items .choices button`)
+		wrote("Cancel")
+		buttons("")
+		ada.Run(chromedp.Reload())
+		wrote("Cancel")
+		buttons("")
+	})
+}
+
 // What models cost is shown by day, person and model: to admins of everybody, to others their own.
 func TestMoneyInTheBrowser(t *testing.T) {
 	t.Parallel()
