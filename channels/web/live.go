@@ -202,7 +202,7 @@ func (o *chatStream) takeOff(ctx context.Context, shown []string) error {
 		parts = append(parts, fmt.Sprintf(`<form id="b-%d" hx-swap-oob="delete"></form>`, id))
 	}
 	for _, a := range approvals {
-		part, err := o.site.fragment("approval", a)
+		part, err := o.site.fragment(o.visitor, "approval", a)
 		if err != nil {
 			return err
 		}
@@ -218,13 +218,13 @@ func (o *chatStream) takeOff(ctx context.Context, shown []string) error {
 func (o *chatStream) html(e *channels.SessionEvent) (string, error) {
 	if e.Kind == channels.KindDelta {
 		o.growing.Add(*e)
-		return o.site.fragment("growing", o.growing)
+		return o.site.fragment(o.visitor, "growing", o.growing)
 	}
 	ended := o.growing.Ended(*e)
 	changed := o.seen.take(e)
 	parts := []string{}
 	add := func(name string, data any) error {
-		part, err := o.site.fragment(name, data)
+		part, err := o.site.fragment(o.visitor, name, data)
 		parts = append(parts, part)
 		return err
 	}

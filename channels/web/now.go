@@ -217,7 +217,7 @@ func (s *Site) stillAdmin(ctx context.Context, v *visitor) error {
 // nowLive streams the parts of the page that are not as they were, once something happened.
 func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 	shown, faults := map[string]string{}, map[int64]string{}
-	s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error { return s.refreshNow(ctx, out, shown, faults) })
+	s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error { return s.refreshNow(ctx, visitorOf(r), out, shown, faults) })
 }
 
 // pageLive streams what write writes, and that page.js is to ask again, at first and once something happened, for as long as whoever
@@ -241,7 +241,7 @@ func (s *Site) pageLive(w http.ResponseWriter, r *http.Request, may func(context
 }
 
 // refreshNow writes the parts that are not as they were shown.
-func (s *Site) refreshNow(ctx context.Context, out *stream, shown map[string]string, faults map[int64]string) error {
+func (s *Site) refreshNow(ctx context.Context, v *visitor, out *stream, shown map[string]string, faults map[int64]string) error {
 	b, err := s.readNow(ctx, faults)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (s *Site) refreshNow(ctx context.Context, out *stream, shown map[string]str
 	b.Swap = true
 	return out.Write(func() error {
 		for _, name := range nowParts {
-			html, err := s.fragment("now-"+name, b)
+			html, err := s.fragment(v, "now-"+name, b)
 			if err != nil {
 				return err
 			}

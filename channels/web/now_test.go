@@ -37,7 +37,7 @@ func (signedInAs) Find(_ context.Context, secret string) (*browsers.Browser, err
 type household struct{}
 
 func (household) Named(name string) *core.Person {
-	p := &core.Person{Name: name, Role: core.RoleUser}
+	p := &core.Person{Name: name, Role: core.RoleUser, TimeZone: "Europe/Rome"}
 	if name == "root" {
 		p.Role = core.RoleAdmin
 	}
@@ -122,7 +122,7 @@ func TestNowIsReadWhenSomethingHappens(t *testing.T) {
 		if strings.Count(body, "now-channels") != int(reads.Load()) || strings.Count(body, "now-turns") != 1 {
 			t.Error("what stayed the same was sent again")
 		}
-		for _, text := range []string{": ping", "An answer for ada failed</a> (model error): no such model; set agent.planner", "no admin can write there", "1.00 EUR", "4.00 EUR <small>25 % used", "2.00 EUR set aside"} {
+		for _, text := range []string{": ping", `(Europe/Rome)">01:00</time> <a`, "An answer for ada failed</a> (model error): no such model; set agent.planner", "no admin can write there", "1.00 EUR", "4.00 EUR <small>25 % used", "2.00 EUR set aside"} {
 			if !strings.Contains(body, text) {
 				t.Errorf("%q is not in\n%s", text, body)
 			}

@@ -7,9 +7,11 @@ import (
 	"embed"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"html/template"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"time"
 
@@ -60,13 +62,36 @@ func picture(kind string) bool {
 	return strings.HasPrefix(kind, "image/") && !strings.HasPrefix(kind, "image/svg")
 }
 
-// timed is an instant as HTML with attributes of ours, which page.js writes in the reader's zone and language.
+// timed is an instant as HTML, with attributes of ours. inZone writes its words.
 func timed(t time.Time, attributes string) template.HTML {
 	if t.IsZero() {
 		return ""
 	}
-	iso := t.UTC().Format(time.RFC3339)
-	return template.HTML(`<time` + attributes + ` datetime="` + iso + `">` + t.UTC().Format("2006-01-02 15:04") + ` UTC</time>`) //nolint:gosec // digits alone
+	return template.HTML(`<time` + attributes + ` datetime="` + t.UTC().Format(time.RFC3339) + `"></time>`) //nolint:gosec // digits alone
+}
+
+var timeTag = regexp.MustCompile(`<time[^<>]* datetime="([^"]+)"></time>`)
+
+// inZone writes the times of a page for its reader: the clock of today, the day before it otherwise.
+func (s *Site) inZone(page []byte, v *visitor) []byte {
+	if !bytes.Contains(page, []byte("<time")) {
+		return page
+	}
+	zone := s.zoneOf(v)
+	today := time.Now().In(zone).Format(time.DateOnly)
+	return timeTag.ReplaceAllFunc(page, func(tag []byte) []byte {
+		t, err := time.Parse(time.RFC3339, string(timeTag.FindSubmatch(tag)[1]))
+		if err != nil {
+			return tag
+		}
+		t = t.In(zone)
+		day := t.Format("Mon 2 Jan 2006, ")
+		title := fmt.Sprintf("%s%s (%s)", day, t.Format(time.TimeOnly), zone)
+		if t.Format(time.DateOnly) == today {
+			day = ""
+		}
+		return fmt.Appendf(nil, `%s title="%s">%s%s</time>`, bytes.TrimSuffix(tag, []byte("></time>")), title, day, t.Format("15:04"))
+	})
 }
 
 // A frame is what stands around every page of somebody who is signed in.
@@ -113,14 +138,14 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name st
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = b.WriteTo(w) // the client left
+	_, _ = w.Write(s.inZone(b.Bytes(), visitorOf(r))) // the client left
 }
 
-// fragment is a part of a page.
-func (s *Site) fragment(name string, data any) (string, error) {
+// fragment is a part of a page for somebody.
+func (s *Site) fragment(v *visitor, name string, data any) (string, error) {
 	var b bytes.Buffer
 	err := s.pages.ExecuteTemplate(&b, name, data)
-	return b.String(), err
+	return string(s.inZone(b.Bytes(), v)), err
 }
 
 // isPart says that htmx asks, which wants a part of a page.

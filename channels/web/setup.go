@@ -289,7 +289,7 @@ func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 	for {
 		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), stepChannel)
 		if b.Channel != nil && b.Channel.Claimed {
-			if part, err := s.fragment("setup-claim-live", b); err != nil {
+			if part, err := s.fragment(v, "setup-claim-live", b); err != nil {
 				s.Log.ErrorContext(r.Context(), "a part of a page could not be made", "error", err)
 			} else {
 				_ = out.Write(func() error { return out.part(0, part) }) // the client left

@@ -5,17 +5,7 @@ const $ = (selector, in_ = document) => in_.querySelector(selector)
 const all = (selector, in_ = document) => [...in_.querySelectorAll(selector)]
 const chat = $("#chat"), streams = all("[data-live]").filter((of) => of.dataset.live).at(-1), log = $("#log"), composer = $("#composer"), text = $("#text"), toast = $("#toast")
 
-// --- Times in the reader's zone and words.
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" })
-const date = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" })
-function times(in_) {
-	for (const time of all("time:not([title])", in_)) {
-		const at = new Date(time.dateTime)
-		time.title = date.format(at)
-		time.textContent = at.toDateString() === new Date().toDateString() ? clock.format(at) : date.format(at)
-	}
-	ages()
-}
+// --- How long something lasts.
 function ages() {
 	for (const time of all("time.since")) {
 		const s = Math.max(0, Math.round((Date.now() - new Date(time.dateTime)) / 1000))
@@ -127,7 +117,7 @@ let told = 0
 addEventListener("htmx:sseMessage", (event) => {
 	if (!log) return
 	const part = event.detail.data
-	times(document)
+	ages()
 	dress(document)
 	if (!chat) return
 	if (!atEnd && part.includes("<article") && !part.includes('id="growing"')) below.hidden = false
@@ -223,13 +213,6 @@ function attached() {
 		const row = Object.assign(document.createElement("li"), { textContent: file.name })
 		const off = Object.assign(document.createElement("button"), { type: "button", className: "plain", ariaLabel: "Take off " + file.name })
 		off.addEventListener("click", () => { attach([...$("#files").files].filter((other) => other !== file)); text.focus() })
-const bring = (list) => attach([...$("#files").files, ...list])
-// The commands that begin as what is written.
-function offer() {
-	for (const row of all("#commands li")) row.hidden = !/^\/\w*$/.test(text.value) || !$("button", row).value.startsWith(text.value)
-	$("#commands").hidden = !$("#commands li:not([hidden])")
-}
-const offered = () => all("#commands:not([hidden]) li:not([hidden]) button")
 		row.append(off)
 		return row
 	}))
@@ -240,6 +223,13 @@ function attach(list) {
 	$("#files").files = files.files
 	attached()
 }
+const bring = (list) => attach([...$("#files").files, ...list])
+// The commands that begin as what is written.
+function offer() {
+	for (const row of all("#commands li")) row.hidden = !/^\/\w*$/.test(text.value) || !$("button", row).value.startsWith(text.value)
+	$("#commands").hidden = !$("#commands li:not([hidden])")
+}
+const offered = () => all("#commands:not([hidden]) li:not([hidden]) button")
 if (composer) {
 	newKey()
 	text.value = localStorage.getItem(draft()) ?? ""
@@ -294,7 +284,6 @@ if (composer) {
 		if (event.target !== composer) return
 		const status = event.detail.xhr?.status
 		if (!status || status >= 400) { // it leads elsewhere where it was taken
-		offer()
 			if (!status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
 			return
 		}
@@ -305,6 +294,7 @@ if (composer) {
 		newKey()
 		attached()
 		grow()
+		offer()
 		atEnd = true
 		follow()
 	})
@@ -360,7 +350,7 @@ function side(open) {
 addEventListener("htmx:afterRequest", (event) => {
 	if (!event.detail.successful && event.detail.xhr && !event.detail.xhr.status) say("The bot cannot be reached. Try again in a moment.")
 })
-addEventListener("htmx:afterSwap", () => { times(document); dress(document); if (toast?.childElementCount) say() })
+addEventListener("htmx:afterSwap", () => { ages(); dress(document); if (toast?.childElementCount) say() })
 
 // --- Keys.
 document.addEventListener("keydown", (event) => {
@@ -398,7 +388,7 @@ function step(by) {
 }
 
 addEventListener("DOMContentLoaded", () => {
-	times(document)
+	ages()
 	dress(document)
 	countdown()
 	if (log) follow()
