@@ -47,7 +47,7 @@ func newFormatter(url func(string) string) *formatter {
 		util.Prioritized(extension.NewTableHTMLRenderer(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), 500),
 		util.Prioritized(extension.NewStrikethroughHTMLRenderer(), 500),
 		util.Prioritized(extension.NewTaskCheckBoxHTMLRenderer(), 500),
-		util.Prioritized(goldhtml.NewRenderer(), 1000),
+		util.Prioritized(goldhtml.NewRenderer(goldhtml.WithHardWraps()), 1000),
 	))
 	return f
 }

@@ -25,6 +25,14 @@ func TestHighlightingOfAPageIsBounded(t *testing.T) {
 	}
 }
 
+// A line stays one, as on every other channel.
+func TestLinesStay(t *testing.T) {
+	t.Parallel()
+	if html := string(newFormatter(nil).text("To see it: /jobs 1\nTo cancel it: /jobs 1 delete", nil)); !strings.Contains(html, "/jobs 1<br") {
+		t.Error(html)
+	}
+}
+
 // A text links to the web, to addresses of mail and to files of ours, and to nothing else.
 func TestTextsLinkToFewSchemes(t *testing.T) {
 	t.Parallel()

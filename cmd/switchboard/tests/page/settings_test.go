@@ -24,6 +24,9 @@ func TestSettingIsChangedAndUndone(t *testing.T) {
 		root.Do(`[...document.querySelectorAll("#side footer a")].find((a) => a.innerText === "Settings").click()`)
 		root.shows("router.workers")
 		root.Shoot("settings")
+		root.Looks(func(look string) {
+			root.Await("all of the values on a "+look, `(() => { const of = document.querySelector(".settings .wide"); return of.scrollWidth <= of.clientWidth })()`)
+		})
 		root.Run(chromedp.SendKeys("#find-setting", "messages answered engine"))
 		root.Await("that setting alone", `document.querySelectorAll("#setting-rows tr").length === 1 && document.querySelector("#setting-rows").innerText.includes("router.workers")`)
 		root.clicks(`#setting-rows a`)
