@@ -217,7 +217,9 @@ func (s *Site) stillAdmin(ctx context.Context, v *visitor) error {
 // nowLive streams the parts of the page that are not as they were, once something happened.
 func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
 	shown, faults := map[string]string{}, map[int64]string{}
-	s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error { return s.refreshNow(ctx, visitorOf(r), out, shown, faults) })
+	s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error {
+		return s.refreshNow(ctx, visitorOf(r), out, shown, faults)
+	})
 }
 
 // pageLive streams what write writes, and that page.js is to ask again, at first and once something happened, for as long as whoever
