@@ -28,6 +28,7 @@ func (s *Site) peoplePages() {
 	s.onlyAdmins("GET /people", func(w http.ResponseWriter, r *http.Request) error { return s.people(w, r, "") })
 	s.onlyAdmins("GET /people/{name}", s.person)
 	s.onlyAdmins("GET /people/{name}/remove", s.askRemoval)
+	s.onlyAdmins("POST /people/{name}/signin", s.linkFor)
 	s.onlyAdmins("POST /people/allow", s.allow)
 	s.onlyAdmins("POST /people/refuse", s.refuseStranger)
 	s.onlyAdmins("POST /people/claim", s.claim)
@@ -130,6 +131,7 @@ type personBody struct {
 	Accounts  []account
 	Usable    []string
 	Browsers  []browserRow
+	Link      string // that signs them in, and was made just now
 	Question  string // whether they are to be removed, as Markdown; empty: it is not asked
 }
 
@@ -142,6 +144,21 @@ type account struct {
 // person shows somebody.
 func (s *Site) person(w http.ResponseWriter, r *http.Request) error {
 	body, err := s.personBody(r)
+	if err != nil {
+		return err
+	}
+	return s.show(w, r, "people", body.Name, "person", body)
+}
+
+// linkFor makes a link that signs somebody in and shows it, this once.
+func (s *Site) linkFor(w http.ResponseWriter, r *http.Request) error {
+	body, err := s.personBody(r)
+	if err == nil && !body.Away.IsZero() {
+		err = &core.StateError{Sentence: body.Fixed}
+	}
+	if err == nil {
+		body.Link, err = s.SignInLink(r.Context(), body.Name, visitorOf(r).actor())
+	}
 	if err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ type Deps struct {
 	Asking      Asking
 	Judge       people.Judge
 	BrowserList BrowserList
+	// SignInLink makes a link that signs somebody in.
+	SignInLink  func(ctx context.Context, person string, by core.Actor) (string, error)
 	SecretList  settings.SecretList
 	Secrets     settings.Secrets
 	TokenKeeper TokenKeeper

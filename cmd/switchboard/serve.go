@@ -21,6 +21,7 @@ import (
 	"switchboard/configs"
 	"switchboard/internal/api"
 	"switchboard/internal/retry"
+	routerpeople "switchboard/router/people"
 	"switchboard/store/database"
 	"switchboard/store/engines"
 )
@@ -94,7 +95,7 @@ func (serveCmd) Run(a *app) error {
 		return err
 	}
 	a.note(a.greeting(settings))
-	if link, err := e.SignInLink(a.ctx); err != nil {
+	if link, err := e.SignInLink(a.ctx, access.Owner, routerpeople.LocalActor(access.Owner)); err != nil {
 		log.Warn("no link to the page could be made", "error", err)
 	} else if link != "" {
 		a.note("In a browser, good once, for ten minutes (\"switchboard signin\" prints another):")
@@ -197,7 +198,7 @@ func (c *signInCmd) Run(a *app) error {
 	var made socket.SignIn
 	call := api.Call{Method: http.MethodPost, Path: "/v1/signin?" + url.Values{"person": {c.As}}.Encode()}
 	return a.change(settings, call, "signin", &made, func() error {
-		fmt.Fprintf(a.err, "It signs %s in, once, for ten minutes. Give it to nobody.\n", made.Person)
+		fmt.Fprintf(a.err, "It signs %s in, once, for ten minutes. Give it to %[1]s alone.\n", made.Person)
 		_, err := fmt.Fprintln(a.out, made.Link)
 		return err
 	})

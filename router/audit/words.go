@@ -16,7 +16,7 @@ var done = map[string]string{
 	"turn.cancel":     "stopped answer %",
 	"message.refused": "a message of % was refused",
 
-	"browser.signin": "signed in %", "browser.signout": "signed out %",
+	"browser.signin": "signed in %", "browser.signout": "signed out %", "browser.link": "made a sign-in link for %",
 
 	"session.reset": "had me forget %", "session.read": "read what others said in %", "session.mode": "changed the mode of %", "session.model": "changed the model of %",
 	"session.language": "changed the language of %", "session.timezone": "changed the time zone of %",

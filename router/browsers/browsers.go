@@ -121,9 +121,10 @@ func (s *Service) note(ctx context.Context, b *Browser, now time.Time) {
 }
 
 // Link makes the secret of a link that signs a person in.
-func (s *Service) Link(ctx context.Context, person string) (secret string, err error) {
+func (s *Service) Link(ctx context.Context, person string, by core.Actor) (secret string, err error) {
 	secret = strings.ToLower(rand.Text() + rand.Text())
-	return secret, s.Store.ProposeSignIn(ctx, person, Hash(linkOf(secret)), time.Now().Add(LinkLives))
+	c := &Change{Kind: MakeLink, Browser: Browser{Person: person, ExpiresAt: time.Now().Add(LinkLives)}, Used: Hash(linkOf(secret))}
+	return secret, s.Changer.Change(ctx, c, by)
 }
 
 // LinkOf is the person whom the secret of a link signs in; it stays good. ErrNotSignedIn.

@@ -61,9 +61,11 @@ func (s *Store) BrowserUsed(ctx context.Context, id int64, until time.Time) erro
 
 // ProposeSignIn keeps what signs a person in once, by its hash. Those that are too old go.
 func (s *Store) ProposeSignIn(ctx context.Context, person string, hash []byte, until time.Time) error {
-	return s.Write(ctx, database.Durable, "make what signs in", func(t *database.Tx) error {
-		return t.Run(database.Do(dropSignIns, t.Now), database.Do(insertSignIn, hash, person, t.Now, until))
-	})
+	return s.Write(ctx, database.Durable, "make what signs in", func(t *database.Tx) error { return proposeSignIn(t, person, hash, until) })
+}
+
+func proposeSignIn(t *database.Tx, person string, hash []byte, until time.Time) error {
+	return t.Run(database.Do(dropSignIns, t.Now), database.Do(insertSignIn, hash, person, t.Now, until))
 }
 
 // SignInOf is the person whom what has that hash signs in; nothing is used up. core.ErrNotFound.
@@ -74,8 +76,11 @@ func (s *Store) SignInOf(ctx context.Context, hash []byte) (person string, err e
 	return person, err
 }
 
-// Change signs a browser in or out, and fills it in. Errors as browsers.Change says.
+// Change makes a change of browsers, and fills it in. Errors as browsers.Change says.
 func Change(t *database.Tx, c *browsers.Change) (a audit.Entry, err error) {
+	if c.Kind == browsers.MakeLink {
+		return audit.Entry{Outcome: "done"}, proposeSignIn(t, database.Clean(c.Browser.Person), c.Used, c.Browser.ExpiresAt)
+	}
 	if c.Kind == browsers.SignOut {
 		n, err := t.Exec(endBrowsers, database.Clean(c.Browser.Person), c.Browser.ID, c.Browser.ID)
 		if err == nil && n == 0 && c.Browser.ID != 0 {

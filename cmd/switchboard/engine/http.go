@@ -14,9 +14,9 @@ import (
 
 	"switchboard/agent/tools"
 	web "switchboard/channels/api"
-	"switchboard/cmd/switchboard/access"
 	"switchboard/configs"
 	"switchboard/internal/api"
+	"switchboard/router/core"
 	"switchboard/router/plain"
 	"switchboard/store/database"
 )
@@ -75,12 +75,12 @@ func (e *Engine) PageURL() string {
 	return "http://" + at
 }
 
-// SignInLink makes a link that signs whoever runs the program in to the page; empty: there is none.
-func (e *Engine) SignInLink(ctx context.Context) (string, error) {
+// SignInLink makes a link that signs a person in to the page; empty: there is none.
+func (e *Engine) SignInLink(ctx context.Context, person string, by core.Actor) (string, error) {
 	if e.Address() == "" {
 		return "", nil
 	}
-	secret, err := e.browsers.Link(ctx, access.Owner)
+	secret, err := e.browsers.Link(ctx, person, by)
 	return e.PageURL() + "/signin#" + secret, err
 }
 

@@ -93,7 +93,7 @@ func (s Server) signIn(ctx context.Context, name string) (*SignIn, error) {
 	case at == "":
 		return nil, api.Failed(http.StatusServiceUnavailable, "set server.listen, and start the bot", "the page is off")
 	default:
-		secret, err := s.Browsers.Link(ctx, p.Name)
+		secret, err := s.Browsers.Link(ctx, p.Name, owner)
 		return &SignIn{p.Name, at + "/signin#" + secret}, err
 	}
 }

@@ -88,7 +88,14 @@ func TestPeopleAreChanged(t *testing.T) {
 		root.Await("one account", `document.querySelector("#person") && !document.body.innerText.includes("scripted:eve2")`)
 		root.Shoot("person")
 
-		eve := s.signedIn(t, "eve")
+		root.clicks(`form[action="/people/eve/signin"] button`)
+		root.Await("a link", `document.querySelector("#link code")`)
+		root.Shoot("link")
+		link := pagetest.Evaluate[string](root.Page, `document.querySelector("#link code").innerText`)
+		eve := &browser{Page: pagetest.Start(t), site: s, t: t}
+		eve.Run(chromedp.Navigate(link))
+		eve.clicks(`#link button`)
+		eve.Await("the page", `document.querySelector("a.me").innerText === "eve"`)
 		root.opens("/people/eve")
 		root.shows("Chrome on Linux")
 		root.sends(`form[action="/people/signout"] button`)
@@ -111,6 +118,8 @@ func TestPeopleAreChanged(t *testing.T) {
 		root.opens("/people/owner")
 		root.shows("This is the person who runs switchboard on this machine")
 
+		root.opens("/audit?kind=browser.link&person=root")
+		root.shows("made a sign-in link for eve")
 		root.opens("/audit?kind=person")
 		for _, text := range []string{"let in eve", "changed the role of eve", "changed the tools of eve", "took an account off eve", "removed eve"} {
 			root.shows(text)
