@@ -268,6 +268,8 @@ func TestMoneyInTheBrowser(t *testing.T) {
 	inRome(t, "[budget]\ncurrency = \"EUR\"\n[llm.models.dear]\nmodel = \"fake/model\"\nmax_output_tokens = 4\nprice_in = 100.0\nprice_out = 1000.0\n", func(t *testing.T, s *site) {
 		bob := s.client(t, "bob")
 		bob.wants(200, "Nothing yet", "GET", "/money")
+		bob.wants(200, "(Europe/Rome)\">", "GET", "/money")
+		s.client(t, "root").wants(200, `<a href="/settings/budget.per_day">`, "GET", "/money")
 		ada := s.signedIn(t, "ada")
 		for _, setting := range [][2]string{{"agent.planner", "dear"}, {"budget.per_day", "20"}, {"budget.per_person_day", "10"}} {
 			if out, errs, code := s.Command("config", "set", setting[0], setting[1]); code != 0 {
