@@ -115,7 +115,7 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 // A plan is a checklist that ticks itself, is folded at the end, and has its tasks' output on demand.
 func TestPlanTicksItself(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		ada := s.signedIn(t, "ada")
 		ada.writes("work on it")
@@ -135,7 +135,7 @@ func TestPlanTicksItself(t *testing.T) {
 // A choice is made by a button, once.
 func TestChoiceIsAButton(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		ada := s.signedIn(t, "ada")
 		ada.writes("choose something")
@@ -205,7 +205,7 @@ func TestApprovalsOfBoth(t *testing.T) {
 // Files go both ways.
 func TestFiles(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		ada := s.signedIn(t, "ada")
 		path := filepath.Join(t.TempDir(), "list.txt")
 		if err := os.WriteFile(path, []byte("milk and bread\n"), 0o600); err != nil {
@@ -242,7 +242,7 @@ func TestFiles(t *testing.T) {
 // Keys do what the mouse does: Esc stops, arrow up edits, / searches.
 func TestKeysStopEditAndSearch(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		ada := s.signedIn(t, "ada")
 		ada.writes("first words")

@@ -12,7 +12,7 @@ import (
 // What a new chat is to have of its own counts for its first message; what there is not begins none.
 func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		v := s.visitor("ada")
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "mode": {"all"}})
 		v.is(http.StatusNotFound, "", "POST", "/chat", url.Values{"text": {"hello"}, "model": {"none"}})

@@ -39,7 +39,7 @@ func TestChatOfAnotherChannel(t *testing.T) {
 // What was decided on another page, or is not asked any more, loses its buttons on every open page.
 func TestDecidedElsewhereLosesItsButtons(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		root, ada := s.signedIn(t, "root"), s.signedIn(t, "ada")
 		root.writes("hello")
@@ -78,7 +78,7 @@ func TestDecidedElsewhereLosesItsButtons(t *testing.T) {
 // An admin reads what somebody else said after a press, which the audit log has, and writes nothing there; users do not.
 func TestAdminReadsAfterAPress(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Platform.Say("a1", "ada", "a secret plan")
 		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
 		root := s.signedIn(t, "root")

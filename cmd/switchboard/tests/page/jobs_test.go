@@ -202,7 +202,7 @@ func TestJobsInTheBrowser(t *testing.T) {
 // A reminder that comes while another page is open shows there that there is something to read, and leaves the list of jobs.
 func TestReminderIsSeenOnEveryPage(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.writes("hello there")
 		root.reads("heard: hello there")
@@ -235,7 +235,7 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 // A press is shown by the label of its button, and a button goes once it can do nothing any more.
 func TestPressedButtonsOfReminders(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		ada := s.signedIn(t, "ada")
 		ada.writes("/remind in 6 seconds stretch")
 		buttons := func(labels string) {

@@ -67,7 +67,7 @@ func (b *browser) at(selector string) {
 // All is done with the keyboard alone, and where it is can be seen.
 func TestAllByKeyboard(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		b := &browser{Page: pagetest.Start(t), site: s, t: t}
 		b.Run(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error { // as the window in front

@@ -3,6 +3,7 @@ package page_test
 
 import (
 	"fmt"
+	"hash/fnv"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -53,6 +54,15 @@ func each(t *testing.T, test func(*testing.T, *site)) {
 			test(t, newSite(t, database, ""))
 		})
 	}
+}
+
+// either has a test done on one of the databases, which its name picks: what such a page reads and writes goes by the features' own
+// statements, whose tests run on both.
+func either(t *testing.T, test func(*testing.T, *site)) {
+	t.Helper()
+	name := fnv.New32a()
+	_, _ = name.Write([]byte(t.Name()))
+	test(t, newSite(t, []string{"sqlite", "postgres"}[name.Sum32()%2], ""))
 }
 
 // rows are what a query of the database brings.

@@ -65,7 +65,7 @@ func TestNow(t *testing.T) {
 // A turn that runs is stopped where all are shown.
 func TestNowStops(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Ask("root", "hello")
 		root := s.signedIn(t, "root")
 		s.Platform.Say("cada", "ada", "run echo never")

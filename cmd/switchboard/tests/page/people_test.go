@@ -67,7 +67,7 @@ func TestStrangerIsLetIn(t *testing.T) {
 // An admin adds somebody, changes what they may, and removes them; the audit log has it all.
 func TestPeopleAreChanged(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.opens("/people")
 		root.fills(`form[action="/people/add"] [name=name]`, "eve")
@@ -131,7 +131,7 @@ func TestPeopleAreChanged(t *testing.T) {
 // Whoever is signed in reads who they are, sets their time zone, and ends other browsers, whose open pages end with it.
 func TestMe(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		here, there := s.signedIn(t, "ada"), s.signedIn(t, "ada")
 		there.refused = "401"
 		there.writes("hello")

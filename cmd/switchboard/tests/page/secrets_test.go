@@ -11,7 +11,7 @@ import (
 // A secret is set, and its value is nowhere then; what is used stays.
 func TestSecretsAreSet(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		const value = "a-value-that-nobody-reads"
 		root := s.signedIn(t, "root")
 		root.opens("/secrets")
@@ -57,7 +57,7 @@ func TestSecretsAreSet(t *testing.T) {
 // A token is made, works, and is revoked. Its secret is shown once.
 func TestTokensAreMade(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.opens("/tokens")
 		root.shows("There is no token.")
@@ -89,7 +89,7 @@ func TestTokensAreMade(t *testing.T) {
 // The audit log is picked from, read on, and held to its seals.
 func TestAuditIsRead(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		for range 60 {
 			s.visitor("bob") // signs in

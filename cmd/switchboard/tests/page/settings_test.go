@@ -19,7 +19,7 @@ func (b *browser) sets(value string) {
 // An admin finds a setting, changes it, sees what counts and why, and takes it back.
 func TestSettingIsChangedAndUndone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.Do(`[...document.querySelectorAll("#side footer a")].find((a) => a.innerText === "Settings").click()`)
 		root.shows("router.workers")
@@ -86,7 +86,7 @@ func TestSettingIsChangedAndUndone(t *testing.T) {
 // A change that shuts the admin out is taken back by itself, unless they confirm it.
 func TestSettingThatShutsOutIsTakenBack(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.opens("/settings/router.rate_person")
 		root.sets("1/h")

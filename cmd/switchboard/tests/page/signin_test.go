@@ -195,7 +195,7 @@ func TestSigningInByACode(t *testing.T) {
 // A browser is signed out with the token that signed it in.
 func TestBrowserEndsWithItsToken(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		sign := func(name string, more ...string) *visit {
 			made, errs, code := s.Command(append([]string{"token", "create", name, "--person", "ada", "--scope", "messages", "--scope", "read"}, more...)...)
 			if code != 0 {
@@ -238,7 +238,7 @@ func TestSigningInByAToken(t *testing.T) {
 // A link says whom it signs in before it is pressed, and that it is used up as soon as it is opened.
 func TestLinkSaysWhomItSignsIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		b := &browser{Page: pagetest.Start(t), site: s, t: t}
 		link := s.link("bob")
 		b.Run(chromedp.Navigate(link))
