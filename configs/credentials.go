@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
@@ -34,7 +35,7 @@ type credentials struct {
 func (c *credentials) written(n *node, key string) (string, bool) {
 	s, ok := c.text(n, key)
 	switch kept := strings.HasPrefix(s, "env:") || strings.HasPrefix(s, "file:"); {
-	case !ok || !n.src.change || s == "" || strings.HasPrefix(s, "secret:"):
+	case !ok || !n.src.change || s == "" || s == llm.NoKey.Reveal() || strings.HasPrefix(s, "secret:"):
 		return s, ok
 	case kept && c.fresh[key]:
 		c.fault(n.src, key, "env: and file: can be written in the settings file alone; "+setSecret)

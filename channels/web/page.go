@@ -171,30 +171,31 @@ func (s *Site) refuse(w http.ResponseWriter, r *http.Request, status int, senten
 	s.write(w, r, status, "refused", map[string]any{"Title": cmp.Or(titles[status], "That did not work"), "Sentence": sentence})
 }
 
-// fail answers with what went wrong: what is the reader's business in words, else that the log has more.
+// fail answers with what went wrong.
 func (s *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
+	status, sentence := s.wrong(r, err)
+	s.refuse(w, r, status, sentence)
+}
+
+// wrong is what went wrong: what is the reader's business in words, else that the log has more.
+func (s *Site) wrong(r *http.Request, err error) (status int, said string) {
 	if refused, ok := errors.AsType[refusal](err); ok {
-		s.refuse(w, r, refused.status, refused.sentence)
-		return
+		return refused.status, refused.sentence
 	}
 	if refused, ok := errors.AsType[*core.StateError](err); ok {
-		s.refuse(w, r, http.StatusConflict, refused.Sentence)
-		return
+		return http.StatusConflict, refused.Sentence
 	}
 	if f, ok := errors.AsType[*failures.Failure](err); ok && f.Err.Status < http.StatusInternalServerError {
-		s.refuse(w, r, f.Err.Status, sentence(f.Err.Message, f.Err.Hint))
-		return
+		return f.Err.Status, sentence(f.Err.Message, f.Err.Hint)
 	}
 	switch {
 	case errors.Is(err, core.ErrNotFound):
-		s.refuse(w, r, http.StatusNotFound, "There is no such thing, or it is not yours.")
-	case errors.Is(err, context.Canceled) && r.Context().Err() != nil:
-	case errors.Is(err, core.ErrNotNow):
-		s.refuse(w, r, http.StatusServiceUnavailable, "The database cannot be asked now. Try again in a moment.")
-	default:
-		s.Log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "error", err)
-		s.refuse(w, r, http.StatusInternalServerError, "That did not work. The log has more.")
+		return http.StatusNotFound, "There is no such thing, or it is not yours."
+	case errors.Is(err, core.ErrNotNow), errors.Is(err, context.Canceled) && r.Context().Err() != nil: // whom nobody hears
+		return http.StatusServiceUnavailable, "The database cannot be asked now. Try again in a moment."
 	}
+	s.Log.ErrorContext(r.Context(), "a page failed", "path", r.URL.Path, "error", err)
+	return http.StatusInternalServerError, "That did not work. The log has more."
 }
 
 // sentence is a message of the API for people.

@@ -185,29 +185,27 @@ func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
 func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t Tried, typed map[string]string, then func(context.Context, *visitor) error) {
 	v := visitorOf(r)
 	var faults []string
-	good := !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return !f.OK })
 	var err error
-	if good {
-		faults, err = s.keep(r.Context(), v, t)
+	status := http.StatusUnprocessableEntity
+	if !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return !f.OK }) {
+		if faults, err = s.keep(r.Context(), v, t); err == nil && len(faults) == 0 {
+			status, t.Kept = http.StatusOK, step
+		}
 	}
-	if err == nil && good && len(faults) == 0 && then != nil {
+	if t.Kept != "" && then != nil {
 		err = then(r.Context(), v)
 	}
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		_, fault := s.wrong(r, err)
+		faults = append(faults, fault)
 	}
 	for _, fault := range faults {
 		t.Found = append(t.Found, channels.Finding{Text: fault})
 	}
-	status := http.StatusOK
-	switch t.Kept = step; {
-	case !good || len(faults) > 0:
-		status, t.Kept = http.StatusUnprocessableEntity, ""
-	case step != stepChannel: // where the code is shown
+	if t.Kept != "" && step != stepChannel { // where the code is shown
 		t.Kept = setupSteps[slices.Index(setupSteps, step)+1]
 	}
-	if t.Kept != "" && !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return f.Warn }) {
+	if t.Kept != "" && !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return f.Warn || !f.OK }) {
 		s.lead(w, r, "/setup/"+t.Kept)
 		return
 	}
@@ -236,13 +234,11 @@ func (s *Site) keep(ctx context.Context, v *visitor, t Tried) (faults []string, 
 	if err == nil {
 		err = s.makeChange(ctx, v, plan)
 	}
-	if refused, ok := errors.AsType[*core.StateError](err); ok {
-		faults, err = []string{refused.Sentence}, nil
-	} else if err == nil {
+	if err == nil {
 		faults = plan.Faults
 	}
 	for _, name := range names {
-		if len(faults) > 0 {
+		if err != nil || len(faults) > 0 {
 			err = errors.Join(err, s.Setup.Secret(ctx, name, "", v.actor()))
 		}
 	}

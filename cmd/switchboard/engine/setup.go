@@ -12,6 +12,7 @@ import (
 	"switchboard/cmd/switchboard/interview"
 	"switchboard/configs"
 	"switchboard/internal/secrets"
+	"switchboard/internal/words"
 	"switchboard/router/core"
 	"switchboard/router/settings"
 )
@@ -73,7 +74,12 @@ func (s setup) TryModel(ctx context.Context, a page.ModelAnswer) page.Tried {
 	of := "llm.providers." + t.Provider.Name + "."
 	tried := page.Tried{
 		Found: t.Found, Models: t.Models,
-		Set: map[string]string{"agent.planner": t.Provider.Name + "/" + t.Model}, Secrets: map[string]string{of + "api_key": t.Provider.APIKey},
+		Set: map[string]string{"agent.planner": t.Provider.Name + "/" + t.Model}, Secrets: map[string]string{},
+	}
+	if key := t.Provider.APIKey; key == llm.NoKey.Reveal() {
+		tried.Set[of+"api_key"] = key
+	} else {
+		tried.Secrets[of+"api_key"] = key
 	}
 	if s.settings.Now().LLM.Providers[t.Provider.Name].BaseURL != t.Provider.BaseURL {
 		tried.Set[of+"base_url"] = t.Provider.BaseURL
@@ -103,7 +109,7 @@ func (s setup) Secret(ctx context.Context, name, value string, by core.Actor) er
 	if value != "" {
 		sealed, err := s.settings.Seal(secrets.Secret(value))
 		if err != nil {
-			return &core.StateError{Sentence: "Nothing was kept: " + err.Error() + "."}
+			return &core.StateError{Sentence: words.Upper(err.Error()) + "."}
 		}
 		change.Kind, change.Ciphertext = settings.SetSecret, sealed
 	}
