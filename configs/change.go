@@ -123,7 +123,7 @@ func (s *Settings) Propose(set map[string]string, unset []string) (*Proposal, er
 func (s *Settings) needsAgain(key string, set map[string]string) string {
 	table, ok := strings.CutSuffix(key, ".base_url")
 	if !ok {
-		table, ok = strings.CutSuffix(key, ".api_url")
+		table, ok = strings.CutSuffix(key, "."+AddressKey)
 	}
 	if !ok || s.opts.Changes[key] == set[key] {
 		return ""

@@ -233,16 +233,24 @@ func credentialsOf(adapter any) iter.Seq2[string, reflect.Value] {
 	}
 }
 
-// Address is the api_url of the adapter's part: elsewhere is another platform, with accounts of
-// its own.
+// AddressKey is the key of an adapter's part that says where its platform is.
+const AddressKey = "api_url"
+
+// Address is where the platform is: elsewhere is another one, with accounts of its own.
 func (c Channel) Address() string {
-	v := reflect.ValueOf(c.Adapter).Elem()
+	address, _ := AddressIn(c.Adapter)
+	return address
+}
+
+// AddressIn is what an adapter's part has at AddressKey; not settable: it has no such key.
+func AddressIn(adapter any) (address string, settable bool) {
+	v := reflect.ValueOf(adapter).Elem()
 	for f := range fieldsOf(v.Type()) {
-		if f.key == "api_url" {
-			return v.FieldByIndex(f.index).String()
+		if f.key == AddressKey {
+			return v.FieldByIndex(f.index).String(), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // maskCredentials makes known which words within the settings are secret, besides those that
@@ -287,7 +295,7 @@ func (c *checker) misdirected(s *Settings) (stored []string) {
 	}
 	for name, ch := range s.Channels {
 		if ch.Adapter != nil {
-			look("channels."+name, "api_url", reflect.ValueOf(ch.Adapter).Elem())
+			look("channels."+name, AddressKey, reflect.ValueOf(ch.Adapter).Elem())
 		}
 	}
 	return stored

@@ -35,18 +35,32 @@ type SetupState struct {
 	Model       string // empty: the built-in one
 	Channels    []SetupChannel
 	TimeZone    string
-	TimeZoneSet bool            // somebody chose it
-	Platforms   []channels.Kind // of which there can be channels
+	TimeZoneSet bool // somebody chose it
+	Platforms   []SetupPlatform
 }
 
 // Needed says that nothing is set up.
 func (s *SetupState) Needed() bool { return s.Model == "" && len(s.Channels) == 0 }
+
+// Connected says that there is a channel that people can write on.
+func (s *SetupState) Connected() bool {
+	return slices.ContainsFunc(s.Channels, func(c SetupChannel) bool { return c.Connected })
+}
+
+// A SetupPlatform is one of which there can be channels.
+type SetupPlatform struct {
+	channels.Kind
+	AddressKey string // of the setting that names a server of the person's own; empty: it has none
+	Address    string // that one as it is set
+}
 
 // A SetupChannel is a channel that is there.
 type SetupChannel struct {
 	Name, Title string
 	Command     string // what stands before a code there
 	Claimed     bool   // an admin can write there
+	Connected   bool
+	Trouble     string // why it is not; empty: it may be so soon
 }
 
 // A ModelServer has models.
@@ -101,7 +115,7 @@ func (s *Site) setup(w http.ResponseWriter, r *http.Request) {
 		return
 	case st.Model == "":
 		step = stepModel
-	case len(st.Channels) == 0:
+	case !st.Connected():
 		step = stepChannel
 	case !st.TimeZoneSet:
 		step = stepZone
@@ -130,7 +144,7 @@ type setupEntry struct {
 
 func (s *Site) setupOf(ctx context.Context, step string) *setupBody {
 	b := &setupBody{SetupState: s.Setup.State(), Step: step}
-	done := map[string]bool{stepModel: b.Model != "", stepChannel: len(b.Channels) > 0, stepZone: b.TimeZoneSet}
+	done := map[string]bool{stepModel: b.Model != "", stepChannel: b.Connected(), stepZone: b.TimeZoneSet}
 	titles := []string{"Model", "Channel", "Time zone", "First message"}
 	for i, name := range setupSteps {
 		b.Steps = append(b.Steps, setupEntry{name, titles[i], done[name], name == step})
@@ -171,14 +185,20 @@ func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) {
 // setUpChannel tries a channel, keeps it if it is good, and makes a code to claim it with.
 func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
 	kind, keys := r.PostFormValue("kind"), map[string]string{}
+	typed := map[string]string{"kind": kind}
 	for _, k := range s.Setup.State().Platforms {
+		if k.Name != kind {
+			continue
+		}
 		for _, a := range k.Asks {
-			if k.Name == kind {
-				keys[a.Key] = r.PostFormValue(kind + "." + a.Key)
-			}
+			keys[a.Key] = r.PostFormValue(kind + "." + a.Key)
+		}
+		if k.AddressKey != "" {
+			keys[k.AddressKey] = strings.TrimSpace(r.PostFormValue(kind + "." + k.AddressKey))
+			typed["address"] = keys[k.AddressKey]
 		}
 	}
-	s.keepTried(w, r, stepChannel, s.Setup.TryChannel(r.Context(), kind, keys), map[string]string{"kind": kind}, s.makeClaim)
+	s.keepTried(w, r, stepChannel, s.Setup.TryChannel(r.Context(), kind, keys), typed, s.makeClaim)
 }
 
 // keepTried keeps what was tried, or says why it is not good.

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,25 @@ import (
 type claimsOnce struct{ Setup }
 
 func (claimsOnce) Claim(context.Context, core.Actor) (string, error) { return "ABCD", nil }
+
+// waits has a channel that has no token.
+type waits struct{ Setup }
+
+func (waits) State() SetupState {
+	return SetupState{Channels: []SetupChannel{{Name: "play", Title: "Play", Trouble: "no credentials are set"}}}
+}
+
+// A channel that is not connected is not done: the step says what it waits for.
+func TestChannelStepSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	s := &Site{Deps: Deps{Setup: waits{}}}
+	s.pages = newPages(s)
+	b := s.setupOf(t.Context(), stepChannel)
+	page, err := s.fragment("setup-claim", b)
+	if err != nil || b.Steps[1].Done || !strings.Contains(page, "not connected: no credentials are set.") || strings.Contains(page, "is on Play now") {
+		t.Errorf("%+v, %v: %s", b.Steps[1], err, page)
+	}
+}
 
 // A claim code is shown as long as it is good, and none that was used, is too old or was made elsewhere.
 func TestClaimCodeIsShownWhileItIsGood(t *testing.T) {

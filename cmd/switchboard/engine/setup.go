@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -27,17 +28,34 @@ func (s setup) State() page.SetupState {
 	if now.Agent.Planner != llm.Offline {
 		st.Model = now.Agent.Planner
 	}
+	states := map[string]channels.Status{}
+	for _, is := range s.statuses() {
+		states[is.Name] = is
+	}
 	for _, at := range s.platforms() {
 		k, _ := now.Kinds().Find(at.Channel.Kind())
-		st.Channels = append(st.Channels, page.SetupChannel{
-			Name: at.Name(), Title: k.Title, Claimed: access.NoAdmin(people, at.Name(), at.Config) == "",
+		is := states[at.Name()]
+		ch := page.SetupChannel{
+			Name: at.Name(), Title: k.Title, Connected: is.State == channels.StateConnected, Claimed: access.NoAdmin(people, at.Name(), at.Config) == "",
 			Command: s.router.Connections.Connection(at.Name()).Command(channels.Conversation{Channel: at.Name(), Kind: channels.Direct}) + "claim ",
-		})
+		}
+		if access.InTrouble(is) {
+			ch.Trouble = cmp.Or(is.Reason, string(is.State))
+		}
+		st.Channels = append(st.Channels, ch)
 	}
 	for _, k := range now.Kinds() {
-		if len(k.Asks) > 0 {
-			st.Platforms = append(st.Platforms, k)
+		if len(k.Asks) == 0 {
+			continue
 		}
+		p := page.SetupPlatform{Kind: k}
+		if _, settable := configs.AddressIn(k.Config()); settable {
+			p.AddressKey = configs.AddressKey
+			if ch, ok := now.Channels[k.Name]; ok && ch.Kind == k.Name {
+				p.Address = ch.Address()
+			}
+		}
+		st.Platforms = append(st.Platforms, p)
 	}
 	return st
 }
@@ -93,6 +111,9 @@ func (s setup) TryChannel(ctx context.Context, kind string, keys map[string]stri
 	tried := page.Tried{Found: t.Found, Set: map[string]string{}, Secrets: map[string]string{}}
 	for key, value := range t.Keys {
 		tried.Set["channels."+kind+"."+key] = value
+	}
+	if ch, ok := s.settings.Now().Channels[kind]; ok && ch.Address() != "" && keys[configs.AddressKey] == "" {
+		tried.Set["channels."+kind+"."+configs.AddressKey] = "" // the platform's own was tried
 	}
 	for key, value := range t.Secrets {
 		tried.Secrets["channels."+kind+"."+key] = value

@@ -159,6 +159,9 @@ func (q *Interview) TryPlatform(ctx context.Context, kind string, keys map[strin
 	if len(t.Found) > 0 {
 		return t
 	}
+	if own := strings.TrimSpace(keys[configs.AddressKey]); own != "" {
+		ch.Keys[configs.AddressKey] = own
+	}
 	made, found, err := q.TryChannel(ctx, ch)
 	if err != nil {
 		t.Found = []channels.Finding{{Text: faultTexts(err)}}

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"switchboard/agent/llm/llmtest"
+	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // A server of one's own needs no key. What is wrong with one that was typed is said in the step, not for a moment.
@@ -28,5 +30,24 @@ func TestSetupTakesNoKeyForNone(t *testing.T) {
 		form.Set("key", "")
 		v.is(http.StatusOK, "It is kept.", "POST", "/setup/model", form)
 		v.is(http.StatusOK, "local/small", "GET", "/settings/agent.planner", nil)
+	})
+}
+
+// A platform may have a server of one's own, which is tried and kept with the token. What is set already stands in the form.
+func TestSetupTriesAServerOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		platform := telegramtest.New(t)
+		v := &visit{site: s, t: t}
+		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
+		form := url.Values{"kind": {"telegram"}, "telegram.token": {platform.Token()}, "telegram.api_url": {"not an address"}}
+		v.is(http.StatusUnprocessableEntity, "is not an address", "POST", "/setup/channel", form)
+		form.Set("telegram.api_url", platform.APIURL())
+		v.is(http.StatusSeeOther, "", "POST", "/setup/channel", form)
+		v.is(http.StatusOK, `value="`+platform.APIURL()+`"`, "GET", "/setup/channel", nil)
+		testkit.Await(t, "the channel", programtest.Patience, func() bool {
+			_, page := v.asks("GET", "/setup/channel", nil)
+			return strings.Contains(page, "The bot is on Telegram now.")
+		})
 	})
 }
