@@ -120,6 +120,7 @@ func (a *Asking) link(_ context.Context, c *commands.Call) (commands.Answer, err
 	if !a.Connections.Connection(c.Conversation().Channel).Reads() { // its clients read the text; elsewhere a prompt alone would
 		reply.Text = WithoutCodes(reply.Text)
 	}
+	reply.Taint = tools.Label // which keeps it out of prompts
 	reply.Actions = []outbox.Action{{
 		Code: outbox.HashCode(code), Kind: ActionLink, Person: c.Person.Name, ExpiresAt: time.Now().Add(linkLive),
 	}}

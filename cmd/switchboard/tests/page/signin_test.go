@@ -254,3 +254,23 @@ func TestLinkSaysWhomItSignsIn(t *testing.T) {
 		b.shows("This link signs this browser in as ada.")
 	})
 }
+
+// A link code that the page shows stands in no prompt after it.
+func TestNoPromptHasALinkCode(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, s *site) {
+		v := &visit{site: s, t: t}
+		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
+		chat, code := v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"/link"}}).Header.Get("Location"), ""
+		s.Await("the code", programtest.Patience, func() bool {
+			_, page := v.asks("GET", chat, nil)
+			code = regexp.MustCompile(`link ([A-Z2-7-]{14})`).FindString(page)
+			return code != ""
+		})
+		v.is(http.StatusSeeOther, "", "POST", chat+"/messages", url.Values{"text": {"what did you say?"}})
+		s.Await("an answer", programtest.Patience, func() bool { return s.Model.Count() > 0 })
+		if req := s.Model.Requests()[0]; strings.Contains(req.System+req.User, strings.TrimPrefix(code, "link ")) {
+			t.Errorf("the prompt has the code: %s", req.User)
+		}
+	})
+}
