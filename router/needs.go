@@ -60,8 +60,9 @@ type Changes interface {
 	Change(ctx context.Context, change core.Change, by core.Actor) error
 	// OpenClaim is when the newest claim code that is still good was made, and until when it is; zero: there is none.
 	OpenClaim(ctx context.Context) (made, until time.Time, err error)
-	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
-	ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error
+	// ProposeClaim stores a claim code, by its HashCode, that is good until then, and whose account its sender
+	// becomes; empty: a new admin's.
+	ProposeClaim(ctx context.Context, code []byte, person string, until time.Time, by core.Actor) error
 }
 
 // Approvals are what waits for a person's decision.

@@ -50,7 +50,7 @@ func (h *house) exported(f routeraudit.Filter) (list []*routeraudit.Record) {
 func (h *house) changes(n int) {
 	h.Helper()
 	for range n {
-		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), time.Now().Add(time.Hour), people.LocalActor("owner")); err != nil {
+		if err := h.Router.ProposeClaim(h.Ctx, []byte(rand.N[time.Duration](1<<60).String()), "", time.Now().Add(time.Hour), people.LocalActor("owner")); err != nil {
 			h.Fatal(err)
 		}
 	}

@@ -17,8 +17,9 @@ import (
 
 // An Asking makes claim codes, and takes accounts off people.
 type Asking interface {
-	// NewClaim makes a code that makes the sender of it in a direct chat an admin, once.
-	NewClaim(ctx context.Context, by core.Actor) (string, error)
+	// NewClaim makes a code that makes the sender of it in a direct chat an admin, once: that person, or a new one
+	// where it is empty.
+	NewClaim(ctx context.Context, person string, by core.Actor) (string, error)
 	// Unlinking is the change that takes an account off somebody, or why it stays theirs.
 	Unlinking(p *core.Person, identity string) (*people.Change, string)
 }
@@ -310,7 +311,7 @@ func (s *Site) refuseStranger(w http.ResponseWriter, r *http.Request) error {
 
 // claim makes a claim code and shows it, this once.
 func (s *Site) claim(w http.ResponseWriter, r *http.Request) error {
-	code, err := s.Asking.NewClaim(r.Context(), visitorOf(r).actor())
+	code, err := s.Asking.NewClaim(r.Context(), "", visitorOf(r).actor())
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Setup interface {
 	TryChannel(ctx context.Context, kind string, keys map[string]string) Tried
 	// Secret keeps a secret, or takes one away that nothing uses, which has no value.
 	Secret(ctx context.Context, name, value string, by core.Actor) error
-	// Claim makes a code that makes whoever sends it to the bot an admin.
+	// Claim makes a code that makes the account which sends it to the bot that of the admin who asks.
 	Claim(ctx context.Context, by core.Actor) (code string, err error)
 	// PeopleChange is closed once the people are others.
 	PeopleChange() <-chan struct{}
@@ -142,7 +142,7 @@ type setupEntry struct {
 	Done, Here  bool
 }
 
-func (s *Site) setupOf(ctx context.Context, step string) *setupBody {
+func (s *Site) setupOf(ctx context.Context, v *visitor, step string) *setupBody {
 	b := &setupBody{SetupState: s.Setup.State(), Step: step}
 	done := map[string]bool{stepModel: b.Model != "", stepChannel: b.Connected(), stepZone: b.TimeZoneSet}
 	titles := []string{"Model", "Channel", "Time zone", "First message"}
@@ -161,7 +161,7 @@ func (s *Site) setupOf(ctx context.Context, step string) *setupBody {
 	case stepModel:
 		b.Servers = s.Setup.Servers(ctx)
 	case stepChannel:
-		b.Code = s.goodClaim(ctx)
+		b.Code = s.goodClaim(ctx, v)
 	}
 	return b
 }
@@ -172,7 +172,7 @@ func (s *Site) setupStep(w http.ResponseWriter, r *http.Request) {
 		s.nothing(w, r)
 		return
 	}
-	s.page(w, r, "setup", "Setup", "setup", s.setupOf(r.Context(), step))
+	s.page(w, r, "setup", "Setup", "setup", s.setupOf(r.Context(), visitorOf(r), step))
 }
 
 // setUpModel tries a model, and keeps it if it is good.
@@ -233,7 +233,7 @@ func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t 
 		s.write(w, r, status, "setup-found", t)
 		return
 	}
-	b := s.setupOf(r.Context(), step)
+	b := s.setupOf(r.Context(), v, step)
 	b.Tried, b.Typed = t, typed
 	s.pageAs(w, r, status, "setup", "Setup", "setup", b)
 }
@@ -265,15 +265,15 @@ func (s *Site) keep(ctx context.Context, v *visitor, t Tried) (faults []string, 
 	return faults, err
 }
 
-// A claimCode is one to claim a channel with, and until when it is good.
+// A claimCode is one to claim a channel with, whose account that makes, and until when it is good.
 type claimCode struct {
-	code  string
-	until time.Time
+	code, person string
+	until        time.Time
 }
 
-// goodClaim is the code that was made last here, as long as it is good; empty: there is none.
-func (s *Site) goodClaim(ctx context.Context) string {
-	if made := s.claims.Load(); made != nil {
+// goodClaim is the code that was made last here, as long as it is good; empty: there is none of theirs.
+func (s *Site) goodClaim(ctx context.Context, v *visitor) string {
+	if made := s.claims.Load(); made != nil && made.person == v.person.Name {
 		if _, until, err := s.OpenClaim(ctx); err == nil && until.Equal(made.until) {
 			return made.code
 		}
@@ -287,7 +287,7 @@ func (s *Site) makeClaim(ctx context.Context, v *visitor) error {
 		return err
 	}
 	_, until, err := s.OpenClaim(ctx)
-	s.claims.Store(&claimCode{code, until})
+	s.claims.Store(&claimCode{code, v.person.Name, until})
 	return err
 }
 
@@ -303,7 +303,7 @@ func (s *Site) newClaim(w http.ResponseWriter, r *http.Request) {
 func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 	v, out := visitorOf(r), newStream(w)
 	for {
-		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), stepChannel)
+		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), v, stepChannel)
 		if b.Channel != nil && b.Channel.Claimed {
 			if part, err := s.fragment(v, "setup-claim-live", b); err != nil {
 				s.Log.ErrorContext(r.Context(), "a part of a page could not be made", "error", err)

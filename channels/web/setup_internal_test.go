@@ -26,7 +26,7 @@ func TestChannelStepSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	s := &Site{Deps: Deps{Setup: waits{}}}
 	s.pages = newPages(s)
-	b := s.setupOf(t.Context(), stepChannel)
+	b := s.setupOf(t.Context(), &visitor{person: &core.Person{}}, stepChannel)
 	page, err := s.fragment("setup-claim", b)
 	if err != nil || b.Steps[1].Done || !strings.Contains(page, "not connected: no credentials are set.") || strings.Contains(page, "is on Play now") {
 		t.Errorf("%+v, %v: %s", b.Steps[1], err, page)
@@ -36,19 +36,22 @@ func TestChannelStepSaysWhatItWaitsFor(t *testing.T) {
 // A claim code is shown as long as it is good, and none that was used, is too old or was made elsewhere.
 func TestClaimCodeIsShownWhileItIsGood(t *testing.T) {
 	t.Parallel()
-	until := time.Now()
+	until, root := time.Now(), &visitor{person: &core.Person{Name: "root"}}
 	s := &Site{Deps: Deps{Setup: claimsOnce{}, OpenClaim: func(context.Context) (time.Time, time.Time, error) { return time.Time{}, until, nil }}}
-	if code := s.goodClaim(t.Context()); code != "" {
+	if code := s.goodClaim(t.Context(), root); code != "" {
 		t.Errorf("one that was made elsewhere is shown as %q", code)
 	}
-	if err := s.makeClaim(t.Context(), &visitor{person: &core.Person{}}); err != nil {
+	if err := s.makeClaim(t.Context(), root); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.goodClaim(t.Context()); code != "ABCD" {
+	if code := s.goodClaim(t.Context(), root); code != "ABCD" {
 		t.Errorf("a good one is shown as %q", code)
 	}
+	if code := s.goodClaim(t.Context(), &visitor{person: &core.Person{Name: "eve"}}); code != "" {
+		t.Errorf("somebody else is shown %q, which would make their account that of root", code)
+	}
 	for _, until = range []time.Time{{}, until.Add(-time.Hour)} {
-		if code := s.goodClaim(t.Context()); code != "" {
+		if code := s.goodClaim(t.Context(), root); code != "" {
 			t.Errorf("one that was used is shown as %q", code)
 		}
 	}

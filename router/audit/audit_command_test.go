@@ -19,11 +19,11 @@ func TestAdminsReadTheAuditLogInADirectChat(t *testing.T) {
 		r.Start()
 		for i := range 12 {
 			code := outbox.HashCode(fmt.Sprint(i))
-			if err := r.DB.Router().ProposeClaim(t.Context(), code, time.Now().Add(time.Hour), core.Actor{Person: "eve *x*", Rule: audit.RuleMachine}); err != nil {
+			if err := r.DB.Router().ProposeClaim(t.Context(), code, "", time.Now().Add(time.Hour), core.Actor{Person: "eve *x*", Rule: audit.RuleMachine}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if err := r.DB.Router().ProposeClaim(t.Context(), []byte("another"), time.Now().Add(time.Hour), people.LocalActor("ada")); err != nil {
+		if err := r.DB.Router().ProposeClaim(t.Context(), []byte("another"), "", time.Now().Add(time.Hour), people.LocalActor("ada")); err != nil {
 			t.Fatal(err)
 		}
 		for i, c := range []struct {

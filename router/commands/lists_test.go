@@ -110,7 +110,7 @@ func TestAuditLogGoesOnByAButton(t *testing.T) {
 		r.Script.Rich, r.Script.Buttons = true, true
 		r.Start()
 		for i := range 12 {
-			if err := r.DB.Router().ProposeClaim(t.Context(), outbox.HashCode(fmt.Sprint(i)), time.Now().Add(time.Hour), people.LocalActor("eve")); err != nil {
+			if err := r.DB.Router().ProposeClaim(t.Context(), outbox.HashCode(fmt.Sprint(i)), "", time.Now().Add(time.Hour), people.LocalActor("eve")); err != nil {
 				t.Fatal(err)
 			}
 		}

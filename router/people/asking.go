@@ -32,8 +32,9 @@ type Asking struct {
 	Local       string // identity of whoever runs the program on this machine; empty: nobody does
 	// AsTyped is a text of ours with commands as people write them behind that slash.
 	AsTyped func(slash, text string) string
-	// ProposeClaim stores a claim code, by its HashCode, that is good until then.
-	ProposeClaim func(ctx context.Context, code []byte, until time.Time, by core.Actor) error
+	// ProposeClaim stores a claim code, by its HashCode, that is good until then, and whose account its sender
+	// becomes; empty: a new admin's.
+	ProposeClaim func(ctx context.Context, code []byte, person string, until time.Time, by core.Actor) error
 }
 
 // Rows are the rows of the table: /link, /unlink and /claim.
@@ -63,10 +64,11 @@ func claim(_ context.Context, c *commands.Call) (commands.Answer, error) {
 		"\"switchboard person claim\", on the machine that I run on, prints one.", c.Slash), nil
 }
 
-// NewClaim makes a code that makes whoever sends it in a direct chat an admin, once.
-func (a *Asking) NewClaim(ctx context.Context, by core.Actor) (code string, err error) {
+// NewClaim makes a code that makes whoever sends it in a direct chat an admin, once: that person, or a new one where
+// it is empty.
+func (a *Asking) NewClaim(ctx context.Context, person string, by core.Actor) (code string, err error) {
 	text := newCode()
-	if err := a.ProposeClaim(ctx, outbox.HashCode(text), time.Now().Add(ClaimLive), by); err != nil {
+	if err := a.ProposeClaim(ctx, outbox.HashCode(text), person, time.Now().Add(ClaimLive), by); err != nil {
 		return "", err
 	}
 	return Hyphens(text), nil

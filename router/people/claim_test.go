@@ -18,7 +18,7 @@ import (
 
 func (r *rig) newClaim() (code string) {
 	r.T.Helper()
-	code, err := r.Router.Asking.NewClaim(r.T.Context(), people.LocalActor("owner"))
+	code, err := r.Router.Asking.NewClaim(r.T.Context(), "", people.LocalActor("owner"))
 	if err != nil {
 		r.T.Fatal(err)
 	}
@@ -53,6 +53,38 @@ func (r *rig) holds(text string) (n int) {
 		n += int(found)
 	}
 	return n
+}
+
+// A code of an admin makes the account that sends it theirs, as long as they are that admin.
+func TestClaimCodeOfAnAdminMakesTheAccountTheirs(t *testing.T) {
+	each(t, func(t *testing.T, r *rig) {
+		r.Start()
+		code := func(person string) string {
+			text, err := r.Router.Asking.NewClaim(t.Context(), person, people.LocalActor(person))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return text
+		}
+		r.Accept(routertest.Event(1, "c9", "eve", "/claim "+code("ada")))
+		r.Mentions(1, "Welcome! You are an admin")
+		r.change(people.ChangeAdd, "carl", core.RoleUser, "scripted:carl")
+		r.Accept(routertest.Event(2, "c7", "carl", "/claim "+code("ada")))
+		r.Mentions(2, "Welcome! You are an admin")
+		if got := r.admins(); got != "ada scripted:ada,scripted:carl,scripted:eve" {
+			t.Errorf("admins: %s", got)
+		}
+		if got := r.owner("scripted:carl"); got != "ada" {
+			t.Errorf("carl is %q", got)
+		}
+		r.change(people.ChangeAdd, "dora", core.RoleAdmin, "scripted:dora")
+		late := code("dora")
+		r.change(people.ChangeRemove, "dora", "")
+		r.change(people.ChangeAdd, "dora", core.RoleAdmin, "scripted:another")
+		if receipt := r.Accept(routertest.Event(3, "c8", "mallory", "/claim "+late))[0]; !receipt.Silent || r.owner("scripted:mallory") != "" {
+			t.Errorf("a code of whoever had the name before: %+v, %q", receipt, r.owner("scripted:mallory"))
+		}
+	})
 }
 
 func TestClaimCodeMakesOneAdmin(t *testing.T) {
@@ -154,7 +186,7 @@ func TestClaimCodeIsGoodOnceAndForADay(t *testing.T) {
 		}
 		r.change(people.ChangeAdd, "dora", core.RoleUser, "scripted:dora")
 		late := "AAAABBBBCCCC"
-		if err := r.DB.Router().ProposeClaim(t.Context(), outbox.HashCode(late), time.Now().Add(-time.Second), people.LocalActor("owner")); err != nil {
+		if err := r.DB.Router().ProposeClaim(t.Context(), outbox.HashCode(late), "", time.Now().Add(-time.Second), people.LocalActor("owner")); err != nil {
 			t.Fatal(err)
 		}
 		r.Accept(routertest.Event(50, "c1", "dora", "/claim "+late))

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	insertClaim = `INSERT INTO actions (code, kind, state, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?)`
+	insertClaim = `INSERT INTO actions (code, kind, state, person, created_at, expires_at) VALUES (?, 'claim', 'proposed', ?, ?, ?)`
 	openClaim   = `SELECT created_at, expires_at FROM actions WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed' AND expires_at > ? ORDER BY id DESC LIMIT 1`
 	// Codes belong to no session, by which few rows are found among many.
 	dropClaims   = `DELETE FROM actions WHERE session_id IS NULL AND kind = 'claim' AND expires_at <= ?`
 	cancelClaims = `UPDATE actions SET state = 'cancelled', outcome = 'another' WHERE session_id IS NULL AND kind = 'claim' AND state = 'proposed'`
 	// codeOf finds a code of a kind, or of any where that is empty.
 	codeOf = `
-		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, expires_at FROM actions
+		SELECT id, kind, state, person, coalesce(session_id, 0) AS session_id, created_at, expires_at FROM actions
 		WHERE code = ? AND kind IN ('claim', 'link') AND (? = '' OR kind = ?)`
 )
 
@@ -35,10 +35,11 @@ func (r *Store) OpenClaim(ctx context.Context) (made, until time.Time, err error
 	return made, until, err
 }
 
-// ProposeClaim stores a claim code, by its HashCode, that is good until then. Codes that are too old go.
-func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, by core.Actor) error {
+// ProposeClaim stores a claim code, by its HashCode, that is good until then, and whose account its sender becomes;
+// empty: a new admin's. Codes that are too old go.
+func (r *Store) ProposeClaim(ctx context.Context, code []byte, person string, until time.Time, by core.Actor) error {
 	return r.Write(ctx, database.Durable, "make a claim code", func(t *database.Tx) error {
-		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, t.Now, until)); err != nil {
+		if err := t.Run(database.Do(dropClaims, t.Now), database.Do(insertClaim, code, database.Clean(person), t.Now, until)); err != nil {
 			return err
 		}
 		return audit.Write(t, by, audit.Entry{Action: "claim.make", Outcome: "done", Data: map[string]any{"until": until.UTC()}})
@@ -47,9 +48,9 @@ func (r *Store) ProposeClaim(ctx context.Context, code []byte, until time.Time, 
 
 // A codeRow is a code that was made; ID 0: there is none.
 type codeRow struct {
-	ID, SessionID, ExpiresAt int64
-	Kind, Person             string
-	State                    routeroutbox.ActionState
+	ID, SessionID, CreatedAt, ExpiresAt int64
+	Kind, Person                        string
+	State                               routeroutbox.ActionState
 }
 
 // UseCode uses a code. It returns the entry with the person that the sender is then; a
@@ -92,7 +93,7 @@ func UseCode(t *database.Tx, e *intake.Entry, as *people.CodeIntent, a *intake.A
 	return &used, nil
 }
 
-// useClaim makes the sender an admin, unless the settings name them. The other
+// useClaim makes the sender an admin, or the admin who made the code, unless the settings name them. The other
 // codes are good no more, as logs and terminals may show them still.
 func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *codeRow, as *people.CodeIntent, a *intake.Accepted) error {
 	switch {
@@ -107,9 +108,12 @@ func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *cod
 	case person != nil && person.Role == core.RoleAdmin:
 		a.Outcome = people.ClaimNeedless
 	default:
-		name, err := letIn(t, person, core.RoleAdmin, as.Identity, as.Name)
+		name, err := claim(t, person, code, as)
 		if err != nil {
 			return err
+		} else if name == "" {
+			a.Outcome = people.ClaimWrong
+			return nil
 		}
 		if err := t.Run(
 			database.Do(outbox.SetAction, routeroutbox.ActionAccepted, "used", name, t.Now, code.ID),
@@ -117,13 +121,25 @@ func useClaim(t *database.Tx, used *intake.Entry, person *core.Person, code *cod
 		); err != nil {
 			return err
 		}
-		a.Outcome, a.Admin = people.ClaimDone, name
+		a.Outcome, a.Admin, a.People = people.ClaimDone, name, code.Person != ""
 		used.Sender.Person, used.Sender.Rule = name, routeraudit.RuleClaim
 		return audit.Write(t, core.Actor{Person: name, Rule: routeraudit.RuleClaim}, audit.Entry{
 			Action: "person.claim", Target: "person " + name, Outcome: "done", Data: map[string]any{"identity": used.Sender.Identity},
 		})
 	}
 	return nil
+}
+
+// claim makes the sender an admin, or the person of the code, who has to be that admin still; empty: they are not.
+func claim(t *database.Tx, sender *core.Person, code *codeRow, as *people.CodeIntent) (name string, err error) {
+	if code.Person == "" {
+		return letIn(t, sender, core.RoleAdmin, as.Identity, as.Name)
+	}
+	maker, err := sessions.Person(t, code.Person)
+	if err != nil || maker == nil || maker.Role != core.RoleAdmin || database.Micros(maker.Since) > code.CreatedAt {
+		return "", err
+	}
+	return maker.Name, join(t, maker, sender, as.Identity, maker.Name)
 }
 
 // AcceptStranger keeps what a stranger wrote, and says what the outcome asks for.

@@ -140,9 +140,9 @@ func (s setup) Secret(ctx context.Context, name, value string, by core.Actor) er
 	return s.settings.Changed(ctx)
 }
 
-// Claim makes a code that makes whoever sends it to the bot an admin.
+// Claim makes a code that makes whoever sends it to the bot the admin who asks.
 func (s setup) Claim(ctx context.Context, by core.Actor) (string, error) {
-	return s.router.Asking.NewClaim(ctx, by)
+	return s.router.Asking.NewClaim(ctx, by.Person, by)
 }
 
 // PeopleChange is closed once the people are others.

@@ -86,7 +86,7 @@ func (e *Engine) FirstClaim(ctx context.Context) (string, error) {
 		return fmt.Sprintf("to be an admin, send the bot the claim code that was printed at %s; it is good until %s. \"switchboard person claim\" prints another",
 			words.At(made), words.At(until)), nil
 	}
-	code, err := e.router.Asking.NewClaim(ctx, people.LocalActor(access.Owner))
+	code, err := e.router.Asking.NewClaim(ctx, "", people.LocalActor(access.Owner))
 	if err != nil {
 		return "", err
 	}

@@ -191,7 +191,7 @@ type ClaimCode struct {
 // peopleRoutes change who is let in.
 func (s Server) peopleRoutes(add adder) {
 	add("POST /v1/people/claims", func(r *http.Request) (any, error) {
-		code, err := s.Router.Asking.NewClaim(r.Context(), owner)
+		code, err := s.Router.Asking.NewClaim(r.Context(), "", owner)
 		return ClaimCode{code}, err
 	})
 	for _, change := range []people.ChangeKind{people.ChangeAdd, people.ChangeRole, people.ChangeLink, people.ChangeTools, people.ChangeRemove} {
