@@ -342,6 +342,9 @@ func (s *Settings) Unpriced() (faults []string) {
 // FileName is what the settings were read from, for people to read.
 func (s *Settings) FileName() string { return cmp.Or(s.File, "the settings") }
 
+// SameFile says that other settings were read from the same text.
+func (s *Settings) SameFile(as *Settings) bool { return string(s.text) == string(as.text) }
+
 // Loopback says whether Listen can be reached from this machine alone.
 func (s *Server) Loopback() bool {
 	host, _, _ := net.SplitHostPort(s.Listen)

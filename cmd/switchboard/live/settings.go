@@ -156,8 +156,12 @@ func (l *Settings) logApplied(ctx context.Context, c *change) {
 	}
 }
 
-// noteFile has the audit log tell what the file has otherwise; what was changed at run time is there.
+// noteFile has the audit log tell what the file has otherwise; what was changed at run time is there, and the
+// defaults that come with it.
 func (l *Settings) noteFile(ctx context.Context, was *configs.Settings, c *change) {
+	if was.SameFile(c.settings) {
+		return
+	}
 	text := func(value string) *string {
 		if value == "" {
 			return nil

@@ -45,6 +45,10 @@ func TestSetupTriesAServerOfOnesOwn(t *testing.T) {
 		form.Set("telegram.api_url", platform.APIURL())
 		v.is(http.StatusSeeOther, "", "POST", "/setup/channel", form)
 		v.is(http.StatusOK, `value="`+platform.APIURL()+`"`, "GET", "/setup/channel", nil)
+		v.is(http.StatusOK, "changed the settings channels.telegram.", "GET", "/audit", nil)
+		if _, page := v.asks("GET", "/audit", nil); strings.Contains(page, "settings file changed") {
+			t.Errorf("the audit log tells of the file, which stayed as it is: %s", page)
+		}
 		testkit.Await(t, "the channel", programtest.Patience, func() bool {
 			_, page := v.asks("GET", "/setup/channel", nil)
 			return strings.Contains(page, "The bot is on Telegram now.")
