@@ -121,7 +121,7 @@ func TestProposalListsAllFaults(t *testing.T) {
 		"router.busy: is set by environment SWITCHBOARD_ROUTER__BUSY, which goes before",
 		"data_dir: cannot be changed while the program runs", "store.url: cannot be changed while", "people[0].role: people are changed with /people",
 		"people: people are changed with /people", "server.tokens: lists of tables can be set only in the file",
-		"channels.pigeon.token: a credential would stand readable in the database; set it with /secret set NAME or \"switchboard secret set NAME\", and write secret:NAME here",
+		"channels.pigeon.token: a credential would stand readable in the database; set it with /secret set NAME, at Secrets on the page or with \"switchboard secret set NAME\", and write secret:NAME here",
 		"llm.providers.p.headers.Authorization: often holds a credential", "agent.fallback[0]: is an entry of a list",
 		"channels.gone.kind: is missing", `agent.planner: "nowhere/x" is no model`, "log..level: names no key",
 		`llm.providers: needs a table, not "x"`,

@@ -52,7 +52,7 @@ func (c *credentials) written(n *node, key string) (string, bool) {
 }
 
 // setSecret says how a credential is set at run time.
-const setSecret = "set it with /secret set NAME or \"switchboard secret set NAME\", and write secret:NAME here"
+const setSecret = "set it with /secret set NAME, at Secrets on the page or with \"switchboard secret set NAME\", and write secret:NAME here"
 
 // maxSecretFile bounds what "file:PATH" reads, in bytes.
 const maxSecretFile = 64 << 10

@@ -52,6 +52,7 @@ func (s *Site) templates() *template.Template {
 			return ""
 		},
 		"picture": picture,
+		"filed":   func() bool { return s.Filed() },
 		"job":     func(j jobRow, action, label string) any { return jobAction{j, action, label} },
 		"sound":   func(kind string) bool { return strings.HasPrefix(kind, "audio/") },
 	}).ParseFS(templateFiles, "templates/*.html"))

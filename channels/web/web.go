@@ -81,6 +81,8 @@ type Deps struct {
 	Settings settings.Keeper
 	// About is what a setting means, and why it cannot be changed at run time; either may be empty.
 	About func(key string) (means, fixed string)
+	// Filed says that there is a settings file: elsewhere the defaults count.
+	Filed func() bool
 	// SaveSettings writes what was changed at run time into the file; the change takes it out of what lies above the file.
 	SaveSettings func(ctx context.Context) (SavedSettings, *settings.Change, error)
 	Setup        Setup

@@ -34,6 +34,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		SecretList: of, Secrets: e.settings, TokenKeeper: e.tokens, AuditLog: of, Verify: e.verify,
 		Settings: e.settings.Changes(), Setup: setup{e}, OpenClaim: of.OpenClaim,
 		About: func(key string) (means, fixed string) { return e.settings.Now().Meaning(key), configs.Changeable(key) },
+		Filed: func() bool { return e.settings.Now().File != "" },
 		SaveSettings: func(ctx context.Context) (page.SavedSettings, *settings.Change, error) {
 			saved, change, err := e.settings.Changes().Save(ctx)
 			return page.SavedSettings(saved), change, err

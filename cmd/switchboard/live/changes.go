@@ -89,7 +89,7 @@ func (cs Changes) plan(ctx context.Context, c *Counted, at channels.Conversation
 	for key, value := range set {
 		known := cs.of.Now().Mask.Text(value)
 		if shaped, _ := secrets.Hide(known); shaped != value || strings.Contains(value, "[redacted]") { // or had one that was hidden
-			plan.Faults = append(plan.Faults, key+": holds a credential, which would stand readable in the database; set it with /secret set NAME, and write secret:NAME here")
+			plan.Faults = append(plan.Faults, key+": holds a credential, which would stand readable in the database; set it with /secret set NAME, or at Secrets on the page, and write secret:NAME here")
 			delete(set, key)
 		}
 	}
