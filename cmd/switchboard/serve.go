@@ -104,8 +104,8 @@ func (serveCmd) Run(a *app) error {
 	if e.Address() == "" && settings.Server.Listen != "" {
 		a.note("The HTTP API is off: another program has " + settings.Server.Listen + ". Set server.listen to another port, and start again.")
 	}
-	if settings.File == "" {
-		a.note("There are no settings yet: \"switchboard init\" asks for a language model and for bots on chat platforms.")
+	if settings.File == "" && len(e.Settings().Now().Changes()) == 0 {
+		a.note("There are no settings yet: \"switchboard init\" asks for a language model and for bots on chat platforms, and so does the page.")
 	}
 	a.note("The log is in " + file.Path + ".")
 	return a.serveTerminal(settings, log, e)
