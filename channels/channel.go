@@ -185,6 +185,12 @@ type Streamer interface {
 	Stream(conv ConversationID, turn int64, text string)
 }
 
+// A Linker has an address that opens a direct chat with the bot. A text at its end is what /start brings from there.
+type Linker interface {
+	// Link is empty while the bot's name is not known.
+	Link() string
+}
+
 // A Placer is a Channel whose groups are parts of something (a guild) that Conversation.Within names.
 type Placer interface {
 	// Within says what a conversation is a part of, as Conversation.Within does.

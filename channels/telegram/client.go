@@ -42,6 +42,7 @@ var _ interface {
 	channels.Commander
 	channels.Typer
 	channels.Examiner
+	channels.Linker
 } = (*Client)(nil)
 
 // session is one Run: where events go, and the answers to buttons that are under way.
@@ -57,6 +58,17 @@ func New(name string, cfg Config, log *slog.Logger) *Client {
 	c.api = newAPI(name, cfg.APIURL, log, &c.cfg.Token)
 	c.moved = c.tellMoved
 	return c
+}
+
+// Link implements channels.Linker.
+//
+// Source: https://core.telegram.org/bots/features#deep-linking.
+func (c *Client) Link() string {
+	name := c.me().username
+	if name == "" {
+		return ""
+	}
+	return "https://t.me/" + name + "?start="
 }
 
 // Run connects, and hands in what the platform tells.

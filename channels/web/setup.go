@@ -42,9 +42,9 @@ type SetupState struct {
 // Needed says that nothing is set up.
 func (s *SetupState) Needed() bool { return s.Model == "" && len(s.Channels) == 0 }
 
-// Connected says that there is a channel that people can write on.
-func (s *SetupState) Connected() bool {
-	return slices.ContainsFunc(s.Channels, func(c SetupChannel) bool { return c.Connected })
+// Reached says that people can write on a channel, or soon can.
+func (s *SetupState) Reached() bool {
+	return slices.ContainsFunc(s.Channels, func(c SetupChannel) bool { return c.Trouble == "" })
 }
 
 // A SetupPlatform is one of which there can be channels.
@@ -59,6 +59,7 @@ type SetupChannel struct {
 	Name, Title string
 	Command     string // what stands before a code there
 	Claimed     bool   // an admin can write there
+	Link        string // opens a direct chat, and takes a code at its end; empty: there is none
 	Connected   bool
 	Trouble     string // why it is not; empty: it may be so soon
 }
@@ -115,7 +116,7 @@ func (s *Site) setup(w http.ResponseWriter, r *http.Request) {
 		return
 	case st.Model == "":
 		step = stepModel
-	case !st.Connected():
+	case !st.Reached():
 		step = stepChannel
 	case !st.TimeZoneSet:
 		step = stepZone
@@ -129,6 +130,7 @@ type setupBody struct {
 	Step    string
 	Steps   []setupEntry
 	Next    string // the step behind it; empty: it is the last
+	Done    bool
 	Servers []ModelServer
 	Tried   Tried
 	Typed   map[string]string // what is no secret of it
@@ -144,10 +146,11 @@ type setupEntry struct {
 
 func (s *Site) setupOf(ctx context.Context, v *visitor, step string) *setupBody {
 	b := &setupBody{SetupState: s.Setup.State(), Step: step}
-	done := map[string]bool{stepModel: b.Model != "", stepChannel: b.Connected(), stepZone: b.TimeZoneSet}
+	done := map[string]bool{stepModel: b.Model != "", stepChannel: b.Reached(), stepZone: b.TimeZoneSet}
 	titles := []string{"Model", "Channel", "Time zone", "First message"}
 	for i, name := range setupSteps {
 		b.Steps = append(b.Steps, setupEntry{name, titles[i], done[name], name == step})
+		b.Done = b.Done || name == step && done[name]
 		if name == step && i+1 < len(setupSteps) {
 			b.Next = setupSteps[i+1]
 		}
@@ -222,6 +225,11 @@ func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t 
 	for _, fault := range faults {
 		t.Found = append(t.Found, channels.Finding{Text: fault})
 	}
+	for i, f := range t.Found { // what is to be done stands once, at the last that needs it
+		if slices.ContainsFunc(t.Found[i+1:], func(later channels.Finding) bool { return later.Fix == f.Fix }) {
+			t.Found[i].Fix = ""
+		}
+	}
 	if t.Kept != "" && step != stepChannel { // where the code is shown
 		t.Kept = setupSteps[slices.Index(setupSteps, step)+1]
 	}
@@ -230,7 +238,7 @@ func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t 
 		return
 	}
 	if isPart(r) {
-		s.write(w, r, status, "setup-found", t)
+		s.write(w, r, status, "setup-tried", t)
 		return
 	}
 	b := s.setupOf(r.Context(), v, step)
@@ -333,6 +341,8 @@ func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
 	t := Tried{Set: map[string]string{"scheduler.timezone": zone}}
 	if err != nil {
 		t.Found = []channels.Finding{{Text: sentence(err.Error(), "")}}
+	} else if place, err := time.LoadLocation(zone); err == nil && zone != typed {
+		t.Found = []channels.Finding{{OK: true, Warn: true, Text: "I take that for " + zone + ": it is " + time.Now().In(place).Format("15:04") + " there."}}
 	}
 	if st := s.Setup.State(); err == nil && st.TimeZoneSet && st.TimeZone == zone {
 		s.lead(w, r, "/setup/first")

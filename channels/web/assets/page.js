@@ -350,6 +350,7 @@ function side(open) {
 addEventListener("htmx:afterRequest", (event) => {
 	if (!event.detail.successful && event.detail.xhr && !event.detail.xhr.status) say("The bot cannot be reached. Try again in a moment.")
 })
+addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "found") event.target.scrollIntoView({ block: "nearest" }) })
 addEventListener("htmx:afterSwap", () => { ages(); dress(document); if (toast?.childElementCount) say() })
 
 // --- Keys.

@@ -39,6 +39,9 @@ func (s setup) State() page.SetupState {
 			Name: at.Name(), Title: k.Title, Connected: is.State == channels.StateConnected, Claimed: access.NoAdmin(people, at.Name(), at.Config) == "",
 			Command: s.router.Connections.Connection(at.Name()).Command(channels.Conversation{Channel: at.Name(), Kind: channels.Direct}) + "claim ",
 		}
+		if l, ok := at.Channel.(channels.Linker); ok {
+			ch.Link = l.Link()
+		}
 		if access.InTrouble(is) {
 			ch.Trouble = cmp.Or(is.Reason, string(is.State))
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"switchboard/agent/llm"
 	"switchboard/channels"
 	"switchboard/configs"
+	"switchboard/internal/words"
 )
 
 // What the page asks, which tries the same as the terminal.
@@ -117,7 +119,10 @@ func (q *Interview) TryServer(ctx context.Context, name, address, key, model str
 	if t.Models, err = llm.List(ctx, settings.LLM.Providers[s.name]); errors.Is(err, llm.ErrUnauthorized) {
 		return fails("", "%v", err)
 	} else if err != nil {
-		return fails(reach, "%v", err)
+		if lost, ok := errors.AsType[*net.OpError](err); ok {
+			err = fmt.Errorf("nothing answers at %s (%w)", t.Provider.BaseURL, lost.Err)
+		}
+		return fails(reach, "%s", words.Upper(err.Error()))
 	}
 	switch t.Model = cmp.Or(pasted(model), firstOf(s, t.Models)); {
 	case t.Model == "":

@@ -52,7 +52,7 @@ func TestSetupFromNothing(t *testing.T) {
 			cmd := exec.Command(programtest.Build(t), "--data", filepath.Join(dir, "data"))
 			cmd.Dir, cmd.Env = dir, append(programtest.Environ(), env...)
 			screen := programtest.StartOn(t, cmd)
-			screen.Await(0, "another)")
+			screen.Await(0, "no settings yet") // which stands below the link
 			link := linkShape.FindString(screen.Shown.String())
 
 			b := &browser{Page: pagetest.Start(t), site: &site{address: address}, t: t, refused: "status of 422"}
@@ -85,6 +85,8 @@ func TestSetupFromNothing(t *testing.T) {
 			b.shows("Which language model should think?")
 			answer(key, "")
 			b.shows("It is kept.") // with a remark: this model answers whatever it is asked
+			b.Await("what it says, and one way on", `document.querySelector("#found").getBoundingClientRect().bottom <= innerHeight && document.querySelector("#on").hidden`)
+			b.Shoot("setup-kept")
 			b.clicks(`.found a`)
 
 			b.shows("Where do you want to write to the bot?")
@@ -94,6 +96,8 @@ func TestSetupFromNothing(t *testing.T) {
 			b.Do(fmt.Sprintf(`document.querySelector("[name='scripted.addr']").value = %q; document.querySelector("button.go").click()`, listens.Addr()))
 			b.shows("I wait for it.")
 			b.Shoot("setup-claim")
+			b.clicks(".code button")
+			b.Await("that it is copied", `document.querySelector(".code button").innerText === "Copied"`)
 			b.Run(chromedp.Reload())
 			b.shows("I wait for it.")
 			platform.Say("c1", "eve", pagetest.Evaluate[string](b.Page, `document.querySelector(".secret-code").innerText`))
@@ -118,8 +122,19 @@ func TestSetupFromNothing(t *testing.T) {
 			})
 			b.opens("/settings/agent.planner")
 			b.shows(`"local/small"`)
+			b.Await("no word of a file", `document.querySelector("#main").innerText.includes("Go back to the default") && !document.querySelector("#main").innerText.includes("file")`)
 			b.opens("/settings/llm.providers.local.api_key")
 			b.shows("secret:local_api_key")
+
+			screen.Press(programtest.CtrlD)
+			screen.Leaves()
+			cmd = exec.Command(cmd.Path, cmd.Args[1:]...)
+			cmd.Dir, cmd.Env = dir, append(programtest.Environ(), env...)
+			again := programtest.StartOn(t, cmd)
+			again.Await(0, "The log is in")
+			if strings.Contains(again.Shown.String(), "no settings yet") {
+				t.Errorf("it does not know what was set on the page:\n%s", again.Shown.String())
+			}
 		})
 	}
 }

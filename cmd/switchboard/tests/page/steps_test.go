@@ -3,6 +3,8 @@ package page_test
 import (
 	"net/http"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,8 +30,17 @@ func TestSetupTakesNoKeyForNone(t *testing.T) {
 			t.Errorf("%d, for %q: %s", answer.StatusCode, answer.Header.Get("HX-Retarget"), page)
 		}
 		form.Set("key", "")
-		v.is(http.StatusOK, "It is kept.", "POST", "/setup/model", form)
+		_, page = v.asks("POST", "/setup/model", form, "HX-Request", "true")
+		todo := regexp.MustCompile(`To do: [^<]*`).FindAllString(page, -1)
+		slices.Sort(todo)
+		if !strings.Contains(page, "It is kept.") || len(slices.Compact(slices.Clone(todo))) != len(todo) {
+			t.Errorf("it says %q in: %s", todo, page)
+		}
 		v.is(http.StatusOK, "local/small", "GET", "/settings/agent.planner", nil)
+		gone := "http://" + programtest.FreePort(t) + "/v1"
+		v.is(http.StatusUnprocessableEntity, "Nothing answers at "+gone+" (", "POST", "/setup/model", url.Values{"server": {"local"}, "address": {gone}})
+		v.is(http.StatusOK, "I take that for Europe/Rome: it is ", "POST", "/setup/zone", url.Values{"zone": {"Roma"}})
+		v.is(http.StatusOK, `is added at <a href="/setup">Setup</a>`, "GET", "/settings?q=telegram", nil)
 	})
 }
 
@@ -51,7 +62,7 @@ func TestSetupTriesAServerOfOnesOwn(t *testing.T) {
 		}
 		testkit.Await(t, "the channel", programtest.Patience, func() bool {
 			_, page := v.asks("GET", "/setup/channel", nil)
-			return strings.Contains(page, "The bot is on Telegram now.")
+			return strings.Contains(page, "The bot is on Telegram now.") && strings.Contains(page, `href="https://t.me/`+platform.Bot().User.Username+`?start=`)
 		})
 	})
 }
