@@ -25,9 +25,10 @@ func (waits) State() SetupState {
 func TestChannelStepSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	s := &Site{Deps: Deps{Setup: waits{}}}
-	s.pages = newPages(s)
-	b := s.setupOf(t.Context(), &visitor{person: &core.Person{}}, stepChannel)
-	page, err := s.fragment("setup-claim", b)
+	s.pages = s.templates()
+	root := &visitor{person: &core.Person{Name: "root"}}
+	b := s.setupOf(t.Context(), root, stepChannel)
+	page, err := s.fragment(root, "setup-claim", b)
 	if err != nil || b.Steps[1].Done || !strings.Contains(page, "not connected: no credentials are set.") || strings.Contains(page, "is on Play now") {
 		t.Errorf("%+v, %v: %s", b.Steps[1], err, page)
 	}
