@@ -141,6 +141,7 @@ func TestAllByKeyboard(t *testing.T) {
 		b.at(`#text`)
 		b.keys("second chat" + kb.Enter)
 		b.reads("heard: second chat")
+		b.at(`#text`) // the page of a new chat puts it there once it is loaded
 		b.keys(kb.Escape)
 		b.Await("the keyboard is nowhere", `document.activeElement === document.body`)
 		b.keys("/")
