@@ -126,6 +126,7 @@ func TestSetupFromNothing(t *testing.T) {
 			b.opens("/settings/llm.providers.local.api_key")
 			b.shows("secret:local_api_key")
 
+			b.Run(chromedp.Navigate("about:blank")) // a page would miss the program
 			screen.Press(programtest.CtrlD)
 			screen.Leaves()
 			cmd = exec.Command(cmd.Path, cmd.Args[1:]...)
