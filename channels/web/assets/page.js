@@ -142,13 +142,22 @@ function seen() {
 	if (chat?.dataset.seen) fetch(chat.dataset.seen, { method: "POST", keepalive: true }).catch(() => {})
 }
 // What is shown is asked for again once something happened, and takes the place of the old where it differs, unless somebody is at it.
-const shown = Object.fromEntries(all("[data-src]").map((part) => [part.id, part.innerHTML]))
+let shown = Object.fromEntries(all("[data-src]").map((part) => [part.id, part.innerHTML]))
+let sent = 0 // forms: what was asked for before is old by then
+for (const step of ["htmx:beforeRequest", "htmx:afterRequest"]) {
+	addEventListener(step, (event) => {
+		if (event.detail.requestConfig.verb === "get") return
+		sent++
+		shown = {}
+	})
+}
 const isUsed = (part) => $("details[open], :is(input, textarea, select):focus", part) || all("input, textarea", part).some((field) => field.value !== field.defaultValue)
 async function again() {
 	for (const part of all("[data-src]")) {
-		const answer = await fetch(part.dataset.src || location.href).catch(() => null)
+		const before = sent, answer = await fetch(part.dataset.src || location.href).catch(() => null)
 		if (!answer?.ok || answer.redirected) return
 		const page = new DOMParser().parseFromString(await answer.text(), "text/html")
+		if (sent !== before) return again()
 		const now = (page.getElementById(part.id) ?? page.body).innerHTML
 		if (now === shown[part.id] || isUsed(part) || part.id === "sessions" && $("#q").value) continue
 		shown[part.id] = now
