@@ -56,7 +56,7 @@ func TestLongSessionStaysFast(t *testing.T) {
 				took[name] = append(took[name], time.Since(began))
 			}
 		}
-		young, old := middle(took["young"]), middle(took["old"])
+		young, old := quick(took["young"]), quick(took["old"])
 		t.Logf("%s: %s in a session of 100 turns, %s in one of %d", db.Kind(), young, old, longTurns(t))
 		if old > young*3/2+300*time.Microsecond {
 			t.Errorf("a turn takes %s after %d others, and %s after 100", old, longTurns(t), young)
@@ -64,9 +64,10 @@ func TestLongSessionStaysFast(t *testing.T) {
 	})
 }
 
-func middle(took []time.Duration) time.Duration {
+// quick is what a quarter of them took at most: what else the machine does then shows less than in the middle.
+func quick(took []time.Duration) time.Duration {
 	slices.Sort(took)
-	return took[len(took)/2]
+	return took[len(took)/4]
 }
 
 // age gives a session n turns that were answered, as message writes them.
