@@ -15,15 +15,15 @@ const (
 )
 
 // streaming has a page stream, unless the visitor has too many streams open.
-func (s *Site) streaming(page http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (s *Site) streaming(page handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
 		end, ok := s.streams.Begin(visitorOf(r).person.Name, streamsMost)
 		if !ok {
-			s.refuse(w, r, http.StatusTooManyRequests, "Too many pages of yours are open. Close some.")
-			return
+			return refusal{http.StatusTooManyRequests, "Too many pages of yours are open. Close some."}
 		}
 		defer end()
-		page(w, r)
+		err := page(w, r)
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(failures.WriteWait)) // its end is written too
+		return err
 	}
 }

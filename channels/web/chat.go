@@ -37,7 +37,7 @@ const (
 
 func (s *Site) chatPages() {
 	s.forAll("GET /c/{key}", s.chat)
-	s.mux.HandleFunc("GET /c/{key}/live", s.signedIn(s.streaming(s.live)))
+	s.forAll("GET /c/{key}/live", s.streaming(s.live))
 	s.forAll("GET /c/{key}/older", s.older)
 	s.mux.HandleFunc("POST /chat", s.withFiles(s.tried(s.begin)))
 	s.mux.HandleFunc("POST /c/{key}/messages", s.withFiles(s.tried(s.post)))

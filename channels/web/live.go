@@ -21,20 +21,18 @@ import (
 
 // live streams what happens in a session as HTML that htmx puts in its place. The number of each event is the session's own, so that a
 // browser goes on behind the last one that it has.
-func (s *Site) live(w http.ResponseWriter, r *http.Request) {
+func (s *Site) live(w http.ResponseWriter, r *http.Request) error {
 	v, session := visitorOf(r), r.PathValue("key")
 	at, err := s.mine(r.Context(), v, session)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	after, err := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
 	if last, e := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); e == nil {
 		after, err = last, nil
 	}
 	if err != nil || after < 0 {
-		s.refuse(w, r, http.StatusBadRequest, "The address is not right. Load the page again.")
-		return
+		return wrong("The address is not right. Load the page again.")
 	}
 	if after > at.LastEvent || after < at.FirstEvent-1 { // a backup was put back, or it was deleted meanwhile
 		after = min(at.LastEvent, max(after, at.FirstEvent-1))
@@ -42,8 +40,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	// What came before is read once more, as far as what follows changes it: a plan's tasks.
 	seen, err := s.read(r.Context(), v, session, max(0, after-window), after)
 	if err != nil {
-		s.fail(w, r, err)
-		return
+		return err
 	}
 	out := &chatStream{stream: newStream(w), site: s, visitor: v, seen: seen, ctx: r.Context()}
 	ctx, stop := context.WithCancel(r.Context())
@@ -60,6 +57,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "session", session, "error", err)
 	}
+	return nil
 }
 
 // stillMine says why somebody may read a session no more; nil: they may. The account there may have become somebody else's, and an
@@ -174,8 +172,8 @@ func (o *chatStream) Put(e channels.SessionEvent) error {
 	return o.part(e.N, html)
 }
 
-// settle says that something happened, and takes buttons off the page once what they decide is decided, also elsewhere: of that, this session has no event. Shown are
-// the elements with buttons that the page had before the stream began.
+// settle says that something happened, and takes buttons off the page once what they decide is decided, also elsewhere: of that, this
+// session has no event. Shown are the elements with buttons that the page had before the stream began.
 func (o *chatStream) settle(ctx context.Context, shown []string) {
 	happened, stop := o.site.Program.Activity.Follow()
 	defer stop()

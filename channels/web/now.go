@@ -48,10 +48,10 @@ type Program struct {
 func (s *Site) nowPages() {
 	s.menu = append(s.menu, entry{Name: "now", Path: "/now", Label: "Now", Admin: true})
 	s.onlyAdmins("GET /now", func(w http.ResponseWriter, r *http.Request) error { return s.now(w, r, nil) })
-	s.mux.HandleFunc("GET /now/live", s.forAdmins(s.streaming(s.nowLive)))
-	s.mux.HandleFunc("GET /live", s.signedIn(s.streaming(func(w http.ResponseWriter, r *http.Request) {
-		s.pageLive(w, r, s.still, func(context.Context, *stream) error { return nil })
-	})))
+	s.onlyAdmins("GET /now/live", s.streaming(s.nowLive))
+	s.forAll("GET /live", s.streaming(func(w http.ResponseWriter, r *http.Request) error {
+		return s.pageLive(w, r, s.still, func(context.Context, *stream) error { return nil })
+	}))
 	s.onlyAdmins("POST /now/check", s.check)
 	s.onlyAdmins("POST /deliveries/{delivery}", s.changeDelivery)
 }
@@ -215,16 +215,16 @@ func (s *Site) stillAdmin(ctx context.Context, v *visitor) error {
 }
 
 // nowLive streams the parts of the page that are not as they were, once something happened.
-func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) {
+func (s *Site) nowLive(w http.ResponseWriter, r *http.Request) error {
 	shown, faults := map[string]string{}, map[int64]string{}
-	s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error {
+	return s.pageLive(w, r, s.stillAdmin, func(ctx context.Context, out *stream) error {
 		return s.refreshNow(ctx, visitorOf(r), out, shown, faults)
 	})
 }
 
-// pageLive streams what write writes, and that page.js is to ask again, at first and once something happened, for as long as whoever
-// looks may.
-func (s *Site) pageLive(w http.ResponseWriter, r *http.Request, may func(context.Context, *visitor) error, write func(context.Context, *stream) error) {
+// pageLive streams what write writes, and that page.js is to ask again, at first and once something happened, for as long as its
+// visitor may look. What goes wrong then is answered to nobody.
+func (s *Site) pageLive(w http.ResponseWriter, r *http.Request, may func(context.Context, *visitor) error, write func(context.Context, *stream) error) error {
 	v, out := visitorOf(r), newStream(w)
 	still := func(ctx context.Context) error { return may(ctx, v) }
 	err := s.whenever(r.Context(), out, s.once(still), func(ctx context.Context) (bool, error) {
@@ -240,6 +240,7 @@ func (s *Site) pageLive(w http.ResponseWriter, r *http.Request, may func(context
 	if err != nil {
 		s.Log.DebugContext(r.Context(), "a page's stream ended", "path", r.URL.Path, "error", err)
 	}
+	return nil
 }
 
 // refreshNow writes the parts that are not as they were shown.

@@ -207,17 +207,6 @@ func sentence(message, hint string) string {
 	return words.Upper(message) + "."
 }
 
-// page answers with a whole page, and pageAs with that status.
-func (s *Site) page(w http.ResponseWriter, r *http.Request, here, title, name string, body any) {
-	s.pageAs(w, r, http.StatusOK, here, title, name, body)
-}
-
-func (s *Site) pageAs(w http.ResponseWriter, r *http.Request, status int, here, title, name string, body any) {
-	if err := s.showAs(w, r, status, here, title, name, body); err != nil {
-		s.fail(w, r, err)
-	}
-}
-
 // show answers with a whole page, and showAs with that status.
 func (s *Site) show(w http.ResponseWriter, r *http.Request, here, title, name string, body any) error {
 	return s.showAs(w, r, http.StatusOK, here, title, name, body)
@@ -266,5 +255,7 @@ type refusal struct {
 }
 
 func (r refusal) Error() string { return r.sentence }
+
+var errNoPage = refusal{http.StatusNotFound, "There is no such page."}
 
 func wrong(sentence string) error { return refusal{http.StatusBadRequest, sentence} }

@@ -97,23 +97,22 @@ func (s *Site) setupPages() {
 	if s.Setup == nil {
 		return
 	}
-	s.mux.HandleFunc("GET /setup", s.signedIn(s.setup))
-	s.mux.HandleFunc("GET /setup/{step}", s.forAdmins(s.setupStep))
-	s.mux.HandleFunc("GET /setup/live", s.forAdmins(s.streaming(s.claimed)))
-	s.mux.HandleFunc("POST /setup/model", s.forAdmins(s.setUpModel))
-	s.mux.HandleFunc("POST /setup/channel", s.forAdmins(s.setUpChannel))
-	s.mux.HandleFunc("POST /setup/claim", s.forAdmins(s.newClaim))
-	s.mux.HandleFunc("POST /setup/zone", s.forAdmins(s.setUpZone))
+	s.forAll("GET /setup", s.setup)
+	s.onlyAdmins("GET /setup/{step}", s.setupStep)
+	s.onlyAdmins("GET /setup/live", s.streaming(s.claimed))
+	s.onlyAdmins("POST /setup/model", s.setUpModel)
+	s.onlyAdmins("POST /setup/channel", s.setUpChannel)
+	s.onlyAdmins("POST /setup/claim", s.newClaim)
+	s.onlyAdmins("POST /setup/zone", s.setUpZone)
 }
 
 // setup leads to the first step that is not done yet.
-func (s *Site) setup(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setup(w http.ResponseWriter, r *http.Request) error {
 	st := s.Setup.State()
 	step := stepFirst
 	switch {
 	case !visitorOf(r).admin():
-		s.lead(w, r, "/")
-		return
+		return s.led(w, r, "/", nil)
 	case st.Model == "":
 		step = stepModel
 	case !st.Reached():
@@ -121,7 +120,7 @@ func (s *Site) setup(w http.ResponseWriter, r *http.Request) {
 	case !st.TimeZoneSet:
 		step = stepZone
 	}
-	s.lead(w, r, "/setup/"+step)
+	return s.led(w, r, "/setup/"+step, nil)
 }
 
 // A setupBody is the page of a step.
@@ -169,24 +168,23 @@ func (s *Site) setupOf(ctx context.Context, v *visitor, step string) *setupBody 
 	return b
 }
 
-func (s *Site) setupStep(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setupStep(w http.ResponseWriter, r *http.Request) error {
 	step := r.PathValue("step")
 	if !slices.Contains(setupSteps, step) {
-		s.nothing(w, r)
-		return
+		return errNoPage
 	}
-	s.page(w, r, "setup", "Setup", "setup", s.setupOf(r.Context(), visitorOf(r), step))
+	return s.show(w, r, "setup", "Setup", "setup", s.setupOf(r.Context(), visitorOf(r), step))
 }
 
 // setUpModel tries a model, and keeps it if it is good.
-func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setUpModel(w http.ResponseWriter, r *http.Request) error {
 	server, address, _ := strings.Cut(r.PostFormValue("server"), " ") // of one that was found
 	a := ModelAnswer{Server: server, Address: cmp.Or(address, r.PostFormValue("address")), Key: r.PostFormValue("key"), Model: r.PostFormValue("model")}
-	s.keepTried(w, r, stepModel, s.Setup.TryModel(r.Context(), a), map[string]string{"server": r.PostFormValue("server"), "address": a.Address, "model": a.Model}, nil)
+	return s.keepTried(w, r, stepModel, s.Setup.TryModel(r.Context(), a), map[string]string{"server": r.PostFormValue("server"), "address": a.Address, "model": a.Model}, nil)
 }
 
 // setUpChannel tries a channel, keeps it if it is good, and makes a code to claim it with.
-func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) error {
 	kind, keys := r.PostFormValue("kind"), map[string]string{}
 	typed := map[string]string{"kind": kind}
 	for _, k := range s.Setup.State().Platforms {
@@ -201,11 +199,11 @@ func (s *Site) setUpChannel(w http.ResponseWriter, r *http.Request) {
 			typed["address"] = keys[k.AddressKey]
 		}
 	}
-	s.keepTried(w, r, stepChannel, s.Setup.TryChannel(r.Context(), kind, keys), typed, s.makeClaim)
+	return s.keepTried(w, r, stepChannel, s.Setup.TryChannel(r.Context(), kind, keys), typed, s.makeClaim)
 }
 
 // keepTried keeps what was tried, or says why it is not good.
-func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t Tried, typed map[string]string, then func(context.Context, *visitor) error) {
+func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t Tried, typed map[string]string, then func(context.Context, *visitor) error) error {
 	v := visitorOf(r)
 	var faults []string
 	var err error
@@ -234,16 +232,15 @@ func (s *Site) keepTried(w http.ResponseWriter, r *http.Request, step string, t 
 		t.Kept = setupSteps[slices.Index(setupSteps, step)+1]
 	}
 	if t.Kept != "" && !slices.ContainsFunc(t.Found, func(f channels.Finding) bool { return f.Warn || !f.OK }) {
-		s.lead(w, r, "/setup/"+t.Kept)
-		return
+		return s.led(w, r, "/setup/"+t.Kept, nil)
 	}
 	if isPart(r) {
 		s.write(w, r, status, "setup-tried", t)
-		return
+		return nil
 	}
 	b := s.setupOf(r.Context(), v, step)
 	b.Tried, b.Typed = t, typed
-	s.pageAs(w, r, status, "setup", "Setup", "setup", b)
+	return s.showAs(w, r, status, "setup", "Setup", "setup", b)
 }
 
 // keep has the settings say what was tried, with its credentials in the secret store. Faults: nothing was kept.
@@ -299,16 +296,12 @@ func (s *Site) makeClaim(ctx context.Context, v *visitor) error {
 	return err
 }
 
-func (s *Site) newClaim(w http.ResponseWriter, r *http.Request) {
-	if err := s.makeClaim(r.Context(), visitorOf(r)); err != nil {
-		s.fail(w, r, err)
-		return
-	}
-	s.lead(w, r, "/setup/channel")
+func (s *Site) newClaim(w http.ResponseWriter, r *http.Request) error {
+	return s.led(w, r, "/setup/channel", s.makeClaim(r.Context(), visitorOf(r)))
 }
 
 // claimed streams that somebody has claimed the channel, once.
-func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
+func (s *Site) claimed(w http.ResponseWriter, r *http.Request) error {
 	v, out := visitorOf(r), newStream(w)
 	for {
 		change, b := s.Setup.PeopleChange(), s.setupOf(r.Context(), v, stepChannel)
@@ -318,24 +311,24 @@ func (s *Site) claimed(w http.ResponseWriter, r *http.Request) {
 			} else {
 				_ = out.Write(func() error { return out.part(0, part) }) // the client left
 			}
-			return
+			return nil
 		}
 		if out.Ping() != nil || b.Channel == nil {
-			return
+			return nil
 		}
 		select {
 		case <-change:
 		case <-time.After(pingEvery):
 		case <-r.Context().Done():
-			return
+			return nil
 		}
 		if s.stillAdmin(r.Context(), v) != nil {
-			return
+			return nil
 		}
 	}
 }
 
-func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
+func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) error {
 	typed := strings.TrimSpace(r.PostFormValue("zone"))
 	zone, err := words.Zone(typed)
 	t := Tried{Set: map[string]string{"scheduler.timezone": zone}}
@@ -345,8 +338,7 @@ func (s *Site) setUpZone(w http.ResponseWriter, r *http.Request) {
 		t.Found = []channels.Finding{{OK: true, Warn: true, Text: "I take that for " + zone + ": it is " + time.Now().In(place).Format("15:04") + " there."}}
 	}
 	if st := s.Setup.State(); err == nil && st.TimeZoneSet && st.TimeZone == zone {
-		s.lead(w, r, "/setup/first")
-		return
+		return s.led(w, r, "/setup/first", nil)
 	}
-	s.keepTried(w, r, stepZone, t, map[string]string{"zone": typed}, nil)
+	return s.keepTried(w, r, stepZone, t, map[string]string{"zone": typed}, nil)
 }

@@ -141,7 +141,7 @@ type conversation struct {
 	Last    int64  // event that was taken
 	Working int64  // the turn that is worked on; 0: none
 	Waiting bool   // it waits for somebody
-	Ours    bool   // whoever looks may write in it here
+	Ours    bool   // the visitor may write in it here
 
 	me    string
 	items []item

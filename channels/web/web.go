@@ -252,7 +252,7 @@ func (s *Site) manifest(w http.ResponseWriter, _ *http.Request) {
 
 // nothing answers for pages that there are not.
 func (s *Site) nothing(w http.ResponseWriter, r *http.Request) {
-	s.refuse(w, r, http.StatusNotFound, "There is no such page.")
+	s.fail(w, r, errNoPage)
 }
 
 // A Writer takes what people write on the page into chats of theirs on other channels.

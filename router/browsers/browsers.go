@@ -50,7 +50,7 @@ var ErrNotSignedIn = errors.New("nobody is signed in")
 type Store interface {
 	// FindBrowser is the one whose secret has that hash. core.ErrNotFound: there is none, or its person is none any more.
 	FindBrowser(ctx context.Context, hash []byte) (*Browser, error)
-	// Browsers lists those of a person, or of everybody where that is empty, the one used last first.
+	// Browsers lists those of a person, the one used last first.
 	Browsers(ctx context.Context, person string) ([]Browser, error)
 	// BrowserUsed notes that one was used, and until when it is good now.
 	BrowserUsed(ctx context.Context, id int64, until time.Time) error

@@ -64,7 +64,7 @@ func claim(_ context.Context, c *commands.Call) (commands.Answer, error) {
 		"\"switchboard person claim\", on the machine that I run on, prints one.", c.Slash), nil
 }
 
-// NewClaim makes a code that makes whoever sends it in a direct chat an admin, once: that person, or a new one where
+// NewClaim makes a code that makes who sends it in a direct chat an admin, once: that person, or a new one where
 // it is empty.
 func (a *Asking) NewClaim(ctx context.Context, person string, by core.Actor) (code string, err error) {
 	text := newCode()

@@ -25,7 +25,7 @@ const (
 	// FindBrowser is asked at every call of the page.
 	FindBrowser   = columns + `b.hash = ?`
 	browser       = columns + `b.id = ?`
-	listBrowsers  = columns + `(? = '' OR b.person = ?) AND b.expires_at > ? ORDER BY b.used_at DESC, b.id DESC LIMIT 500`
+	listBrowsers  = columns + `b.person = ? AND b.expires_at > ? ORDER BY b.used_at DESC, b.id DESC LIMIT 500`
 	insertBrowser = `INSERT INTO browsers (hash, person, about, token, created_at, used_at, expires_at) SELECT ?, name, ?, ?, ?, ?, ? FROM people WHERE name = ? RETURNING id, person`
 	useBrowser    = `UPDATE browsers SET used_at = ?, expires_at = ? WHERE id = ?`
 	endBrowsers   = `DELETE FROM browsers WHERE person = ? AND (? = 0 OR id = ?)`
@@ -49,9 +49,9 @@ func (s *Store) FindBrowser(ctx context.Context, hash []byte) (*browsers.Browser
 	})
 }
 
-// Browsers lists those of a person, or of everybody where that is empty, the one used last first.
+// Browsers lists those of a person, the one used last first.
 func (s *Store) Browsers(ctx context.Context, person string) ([]browsers.Browser, error) {
-	return database.List[browsers.Browser](ctx, s.DB, "list browsers", listBrowsers, database.Clean(person), database.Clean(person), s.Now())
+	return database.List[browsers.Browser](ctx, s.DB, "list browsers", listBrowsers, database.Clean(person), s.Now())
 }
 
 // BrowserUsed notes that one was used, and until when it is good now.

@@ -143,7 +143,7 @@ func (s setup) Secret(ctx context.Context, name, value string, by core.Actor) er
 	return s.settings.Changed(ctx)
 }
 
-// Claim makes a code that makes whoever sends it to the bot the admin who asks.
+// Claim makes a code: the account that sends it to the bot becomes the asking admin's.
 func (s setup) Claim(ctx context.Context, by core.Actor) (string, error) {
 	return s.router.Asking.NewClaim(ctx, by.Person, by)
 }

@@ -17,7 +17,7 @@ import (
 // A server of one's own needs no key. What is wrong with one that was typed is said in the step, not for a moment.
 func TestSetupTakesNoKeyForNone(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		model := llmtest.New(t)
 		model.Lists("small")
 		model.Handle(programtest.Clerk)
