@@ -108,9 +108,6 @@ func (s *Site) chat(w http.ResponseWriter, r *http.Request) error {
 	if body.Ours {
 		body.Commands = s.Commands(v.person.Name)
 	}
-	if err := s.Chats.Seen(r.Context(), v.person.Name, key, info.LastEvent); err != nil {
-		s.Log.WarnContext(r.Context(), "it could not be noted that a session was read", "session", key, "error", err)
-	}
 	return s.show(w, r, "chat", info.Title, "chat", body)
 }
 

@@ -402,5 +402,7 @@ addEventListener("DOMContentLoaded", () => {
 	dress(document)
 	countdown()
 	if (log) follow()
-	if (!document.hidden) connect()
+	if (document.hidden) return
+	connect()
+	seen()
 })

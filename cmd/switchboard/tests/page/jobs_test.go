@@ -218,6 +218,16 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 		adds("in 3 seconds")
 		root.Await("that it was said, and is over", unread+` && !document.querySelector("#jobs .job") && window.same`)
 		root.Shoot("unread")
+		visitor := s.visitor("root")
+		chat := pagetest.Evaluate[string](root.Page, `document.querySelector("#sessions a").pathname`)
+		for range 2 {
+			if status, _, page := visitor.does("GET", chat, ""); status != http.StatusOK || !strings.Contains(page, "stretch") {
+				t.Fatalf("%s: %d %s", chat, status, page)
+			}
+		}
+		if _, _, page := visitor.does("GET", "/jobs", ""); !strings.Contains(page, `class="unread"`) {
+			t.Error("a page that was loaded ahead is taken for read")
+		}
 		root.clicks(`#sessions a`)
 		root.reads("stretch")
 		for _, path := range []string{"/settings", "/now", "/me", "/"} {
