@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,12 +89,35 @@ func (b *binary) build(t testing.TB) string {
 		out, err := exec.Command("go", append(args, "switchboard/cmd/switchboard")...).CombinedOutput()
 		if err != nil {
 			b.err = fmt.Errorf("build the binary: %w\n%s", err, out)
+			return
 		}
+		b.err = noteSources()
 	})
 	if b.err != nil {
 		t.Fatal(b.err)
 	}
 	return b.path
+}
+
+// noteSources looks at each file that the program is made of, in the module around the working folder: the go command then knows
+// what the tests stand on, and keeps no result of theirs for another program.
+func noteSources() error {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return fmt.Errorf("find the module: %w", err)
+	}
+	return filepath.WalkDir(strings.TrimSpace(string(out)), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "docs" || d.Name() == "testdata"):
+			return fs.SkipDir
+		case d.IsDir() || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		_, err = os.Stat(path)
+		return err
+	})
 }
 
 // A Rig is a data folder with settings, a model server, a platform and, while it
