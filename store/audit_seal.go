@@ -44,11 +44,7 @@ func (db *DB) SealAudit(ctx context.Context, owner int64) (rows int64, err error
 	if err != nil || !ok {
 		return 0, err
 	}
-	var fence int64
-	err = db.Write(ctx, db.ForLeases(), "begin to seal", func(t *database.Tx) (err error) {
-		fence, ok, err = engines.Take(t, leaseRun, sealing, owner)
-		return err
-	})
+	fence, ok, err := db.lease(ctx, sealing, owner)
 	if err != nil || !ok {
 		return 0, err
 	}

@@ -10,6 +10,7 @@ import (
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	routerjobs "switchboard/router/jobs"
+	routermemory "switchboard/router/memory"
 	routeroutbox "switchboard/router/outbox"
 	routerpeople "switchboard/router/people"
 	routersessions "switchboard/router/sessions"
@@ -19,6 +20,7 @@ import (
 	"switchboard/store/browsers"
 	"switchboard/store/database"
 	"switchboard/store/jobs"
+	"switchboard/store/memory"
 	"switchboard/store/outbox"
 	"switchboard/store/people"
 	"switchboard/store/sessions"
@@ -85,6 +87,10 @@ func apply(t *database.Tx, c core.Change, by core.Actor) (audit.Entry, error) {
 		return tokens.Change(t, c)
 	case *routerbrowsers.Change:
 		return browsers.Change(t, c)
+	case *routermemory.Change:
+		return memory.Change(t, c)
+	case *routermemory.Look:
+		return audit.Entry{Outcome: "done"}, mayOrder(t, true, by)
 	case *routersessions.Look:
 		return audit.Entry{Outcome: "done", Data: map[string]any{"person": c.Person}}, mayOrder(t, true, by)
 	case *routersettings.FileChange:
@@ -127,7 +133,7 @@ func changePerson(t *database.Tx, c *routerpeople.Change) (a audit.Entry, err er
 // personal says that a change is of what is somebody's own.
 func personal(c core.Change) bool {
 	switch c.(type) {
-	case *routerjobs.Change, *routerjobs.NotificationsRead, *routerbrowsers.Change:
+	case *routerjobs.Change, *routerjobs.NotificationsRead, *routerbrowsers.Change, *routermemory.Change:
 		return true
 	}
 	return false
@@ -136,6 +142,9 @@ func personal(c core.Change) bool {
 // declined notes that a change was not made, and why.
 func declined(t *database.Tx, c core.Change, by core.Actor, sentence string) error {
 	a := audit.Entry{Outcome: "refused", Why: sentence}
+	if m, ok := c.(*routermemory.Change); ok && m.Refusal != nil {
+		a.Data = map[string]any{"rule": m.Refusal.Rule}
+	}
 	a.Action, a.Target = c.Names()
 	return audit.Write(t, by, a)
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"switchboard/store/audit"
-	"switchboard/store/people"
+	"switchboard/store/memory"
 	"switchboard/store/sessions"
 )
 
@@ -22,7 +22,7 @@ func FrequentQueries() map[string]string {
 func SweepQueries() map[string]string {
 	all := map[string]string{
 		"events": oldSessions, "delete events": deleteEvents, "turns": oldTurns, "messages": oldMessages, "strangers": deleteStrangers,
-		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(people.DeleteKnown, "'a'"), "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": audit.DropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "marks": sessions.DropMarks, "wait": waitingParts, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications,
+		"places": oldConversations, "still": areStillOver, "moved": literal(oldMoved, "1", "1", "'a'", "'a'"), "delete moved": literal(deleteMoved, "'a'", "'a'"), "people": oldPeople, "known": literal(memory.DropSaid, "'a'"), "known own": literal(memory.DropOwn, "'person:a'"), "over": memory.DropOver, "records": memory.OldRecords, "rejected": deleteRejected, "bodies": oldBodies, "delete bodies": deleteBodies, "keys": deleteKeys, "audit": audit.DropAudit, "turns to audit": unaudited, "strangers to audit": unauditedStrangers, "marks": sessions.DropMarks, "wait": waitingParts, "made": oldMade, "runs": deleteRuns, "jobs": deleteJobs, "notifications": deleteNotifications,
 	}
 	for name, list := range map[string][]string{"turn": deleteTurns, "message": deleteMessages, "session": deleteSessions, "place": deleteConversations} {
 		for i, query := range list {

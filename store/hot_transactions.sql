@@ -84,7 +84,7 @@ BEGIN
 	IF jsonb_array_length(p_events) = 0 THEN
 		RETURN 0;
 	END IF;
-	UPDATE sessions SET next_event = next_event + jsonb_array_length(p_events), used_at = p_now WHERE id = p_session
+	UPDATE sessions SET next_event = next_event + jsonb_array_length(p_events), used_at = p_now, restless = TRUE WHERE id = p_session
 	RETURNING next_event - jsonb_array_length(p_events) + 1 INTO v_first;
 	INSERT INTO events (session_id, n, kind, turn_id, message_id, data, created_at)
 	SELECT p_session, v_first + i - 1, e ->> 'kind', nullif(CAST(e ->> 'turn' AS bigint), 0), nullif(CAST(e ->> 'message' AS bigint), 0),
@@ -99,16 +99,14 @@ CREATE OR REPLACE FUNCTION sb_load(p_turn bigint) RETURNS jsonb LANGUAGE plpgsql
 DECLARE
 	v_turn jsonb;
 	v_recent jsonb;
-	v_known jsonb;
 	v_session bigint;
 	v_message bigint;
-	v_person text;
 	v_reset_message bigint;
 	v_reset_turn bigint;
 BEGIN
 	SELECT jsonb_build_array(t.id, t.person, coalesce(t.started_at, t.created_at) + t.waited, t.cancel_requested, t.resumed, t.calls,
 		coalesce(t.retry_of, 0), CASE WHEN t.asked_at > 0 THEN t.asked_at ELSE t.created_at END, t.away, t.ordered,
-		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.instructions, s.reset_message, s.reset_turn,
+		s.id, s.key, s.summary, s.summary_taint, s.mode, s.model, s.language, s.timezone, s.instructions, s.private <> '', s.reset_message, s.reset_turn, s.summed_to,
 		coalesce(p.role, ''), coalesce(p.timezone, ''),
 		c.channel, c.conversation, c.kind, c.place, c.title,
 		m.id, m.text, m.author, m.happened_at, m.created_at, m.taint, m.quote, m.outside, m.forwarded_from, m.platform_id, coalesce(m.replaces, 0),
@@ -118,9 +116,11 @@ BEGIN
 		(SELECT count(*) FROM turns y WHERE y.merged_into = t.id),
 		(SELECT count(*) FROM plans WHERE plans.turn_id = t.id),
 		(SELECT count(*) FROM messages y WHERE y.turn_id = t.id AND y.class = 'say'),
-		CASE WHEN EXISTS (SELECT 1 FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')) THEN 1 ELSE 0 END,
-		EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0)), s.id, m.id, t.person, s.reset_message, s.reset_turn
-	INTO v_turn, v_session, v_message, v_person, v_reset_message, v_reset_turn
+		EXISTS (SELECT 1 FROM memories x WHERE x.always = TRUE) OR EXISTS (SELECT 1 FROM recalled x WHERE x.scope IN ('global', 'session:' || s.id,
+			CASE WHEN c.kind = 'direct' THEN 'person:' || t.person ELSE 'group:' || c.channel || ':' || c.place END)),
+		EXISTS (SELECT 1 FROM llm_calls WHERE llm_calls.turn_id = t.id AND llm_calls.reserved > 0),
+		c.kind <> 'direct' AND EXISTS (SELECT 1 FROM messages x WHERE x.conversation_id = c.id AND x.id > s.reset_message AND x.report IS NOT NULL)), s.id, m.id, s.reset_message, s.reset_turn
+	INTO v_turn, v_session, v_message, v_reset_message, v_reset_turn
 	FROM turns t JOIN sessions s ON s.id = t.session_id JOIN conversations c ON c.id = s.conversation_id
 	JOIN messages m ON m.id = t.message_id LEFT JOIN people p ON p.name = t.person
 	WHERE t.id = p_turn AND t.calls = 0 AND t.retry_of IS NULL AND t.draft_id IS NULL AND m.attachments = 0;
@@ -133,20 +133,9 @@ BEGIN
 		WHERE (session_id, id) > (v_session, v_reset_message) AND (session_id, id) <= (v_session, 9223372036854775807) AND (id < v_message AND (turn_id IS NULL OR turn_id > v_reset_turn) OR direction = 'out' AND turn_id > v_reset_turn AND turn_id < p_turn
 		OR turn_id IS NULL AND class IN ('note', 'revision'))
 		AND (origin <> 'job' OR EXISTS (SELECT 1 FROM messages y WHERE y.turn_id = messages.turn_id AND y.class = 'say'))
-		ORDER BY session_id DESC, id DESC LIMIT 30) AS x;
-	IF v_turn ->> -2 = '1' THEN -- there are memories of anybody
-		SELECT jsonb_agg(jsonb_build_array(x.kind, x.text, x.taint)) INTO v_known
-		FROM (
-			SELECT kind, text, taint FROM (
-				SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-					AND scope = 'global' AND person = '' AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS g
-				UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-					AND scope = 'person' AND person = v_person AND session_id IS NULL ORDER BY id DESC LIMIT 50) AS p
-				UNION ALL SELECT * FROM (SELECT id, kind, text, taint FROM memories WHERE kind IN ('fact', 'question') AND state IN ('pending', 'active')
-					AND scope = 'session' AND person = '' AND session_id = v_session ORDER BY id DESC LIMIT 50) AS s
-			) AS known ORDER BY id) AS x;
-	END IF;
-	RETURN jsonb_build_object('turn', v_turn, 'recent', v_recent, 'memories', v_known);
+		ORDER BY session_id DESC, id DESC
+		LIMIT 31) AS x;
+	RETURN jsonb_build_object('turn', v_turn, 'recent', v_recent);
 END $$;
 
 -- sb_head sets the next turn of a locked session running; NULL when there is none, or none but for persons in p_except. p_left
@@ -693,8 +682,9 @@ BEGIN
 		VALUES (p_turn, CAST(v_x ->> 'attempt' AS bigint), CAST(v_x ->> 'position' AS bigint), v_x ->> 'status', v_x ->> 'reason',
 			v_x ->> 'learn', v_x ->> 'taint', p_now);
 		IF v_x ->> 'learn' <> '' THEN
-			INSERT INTO memories (kind, scope, session_id, text, state, source, taint, turn_id, created_at, updated_at)
-			VALUES ('learning', 'session', p_session, v_x ->> 'learn', 'pending', 'review', v_x ->> 'taint', p_turn, p_now, p_now);
+			INSERT INTO memories (kind, scope, person, session_id, text, state, source, taint, turn_id, created_at, updated_at)
+			SELECT 'learning', 'session:' || t.session_id, t.person, t.session_id, v_x ->> 'learn', 'pending', 'review', v_x ->> 'taint', t.id, p_now, p_now
+			FROM turns t WHERE t.id = p_turn AND NOT EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = t.person AND m.learning = FALSE);
 		END IF;
 	END IF;
 

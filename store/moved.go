@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 
+	agentmemory "switchboard/agent/memory"
 	"switchboard/channels"
 	"switchboard/router/intake"
 	routermoney "switchboard/router/money"
 	routerturns "switchboard/router/turns"
 	"switchboard/store/database"
 	"switchboard/store/engines"
+	"switchboard/store/memory"
 	"switchboard/store/money"
 	"switchboard/store/sessions"
 	"switchboard/store/turns"
@@ -52,6 +54,7 @@ var (
 		`UPDATE messages SET session_id = ? WHERE session_id = ?`,
 		`UPDATE attachments SET session_id = ? WHERE session_id = ?`,
 		`UPDATE memories SET session_id = ? WHERE session_id = ?`,
+		`UPDATE recalled SET session_id = ? WHERE session_id = ?`,
 		`UPDATE actions SET session_id = ? WHERE session_id = ?`,
 		`UPDATE approvals SET session_id = ? WHERE session_id = ?`,
 	}
@@ -73,6 +76,16 @@ const (
 	addEvents = `
 		UPDATE sessions SET used_at = ?,
 			next_event = next_event + (SELECT y.next_event FROM sessions y WHERE y.id = ?) WHERE id = ?`
+	// joinRest: what of either was not looked at, summed up or indexed is so yet; what one kept private stays so.
+	joinRest = `
+		UPDATE sessions SET restless = TRUE, rest_after = 0, private = CASE WHEN sessions.private = '' THEN y.private ELSE sessions.private END,
+			looked_to = CASE WHEN y.looked_to < sessions.looked_to THEN y.looked_to ELSE sessions.looked_to END,
+			summed_to = CASE WHEN y.summed_to < sessions.summed_to THEN y.summed_to ELSE sessions.summed_to END,
+			reported_to = CASE WHEN y.reported_to < sessions.reported_to THEN y.reported_to ELSE sessions.reported_to END,
+			indexed_to = CASE WHEN y.indexed_to < sessions.indexed_to THEN y.indexed_to ELSE sessions.indexed_to END,
+			indexed_turn = CASE WHEN y.indexed_turn < sessions.indexed_turn THEN y.indexed_turn ELSE sessions.indexed_turn END
+		FROM sessions y WHERE y.id = ? AND sessions.id = ?`
+	dropSummary = `DELETE FROM recalled WHERE kind = 'summary' AND ref = ?`
 	// Whoever runs a turn of the younger session finds that its lease is gone, and
 	// the turn is taken up where it now belongs. No session has its number again.
 	dropLease          = `DELETE FROM leases WHERE kind = 'session' AND name = ?`
@@ -123,6 +136,11 @@ func known(t *database.Tx, channel string, id channels.ConversationID) (row int6
 
 func renameTo(t *database.Tx, id int64, c channels.Conversation, former channels.ConversationID) error {
 	place := cmp.Or(c.Place, string(c.ID))
+	if c.Kind == channels.Group {
+		if err := memory.Rescope(t, agentmemory.OfGroup(c.Channel, string(former)), agentmemory.OfGroup(c.Channel, place)); err != nil {
+			return err
+		}
+	}
 	return t.Run(
 		database.Do(rename, c.ID, c.Kind, place, c.Title, c.Title, id),
 		database.Do(renameSession, sessions.SessionKey(c.Channel, c.ID), id),
@@ -165,6 +183,9 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 	if !found {
 		return t.Do(moveSession, elder, from)
 	}
+	if err := t.Run(database.Do(joinRest, from, into), database.Do(dropSummary, from)); err != nil {
+		return err
+	}
 	if _, err := t.Each(mergeSession, []any{into, from}); err != nil {
 		return err
 	}
@@ -173,6 +194,9 @@ func mergeSessions(t *database.Tx, elder, younger int64, a *intake.Accepted) err
 		err = t.Do(sessions.QueueAhead, t.Now, t.Now, running, routerturns.TurnRunning)
 	}
 	if err != nil {
+		return err
+	}
+	if err := memory.Rescope(t, agentmemory.OfSession(from), agentmemory.OfSession(into)); err != nil {
 		return err
 	}
 	if err := t.Run(

@@ -111,7 +111,11 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		h.Asks("other", "6", storetest.Question("q", storetest.Tomorrow(), "a"))
 		h.WantCount(3, "SELECT count(*) FROM conversations")
 
+		h.Exec("UPDATE sessions SET restless = FALSE, looked_to = 9, summed_to = id, indexed_to = 7, reported_to = 10 - id, private = CASE key WHEN 'tg:new' THEN 'on' ELSE '' END",
+			"INSERT INTO recalled (kind, ref, scope, session_id, said_at, mark, words) SELECT 'summary', id, 'group:tg:new', id, 1, 'x', 'x' FROM sessions WHERE key = 'tg:new'")
 		a := h.One(storetest.Moves("old", "new", "1"))
+		h.WantCount(1, fmt.Sprintf("SELECT count(*) FROM sessions WHERE restless = TRUE AND looked_to = 9 AND summed_to = %d AND reported_to = %d AND private = 'on' AND key = 'tg:new'", old.SessionID, 10-young.SessionID))
+		h.WantCount(0, "SELECT count(*) FROM recalled")
 		if a.Waiting || a.SessionID != old.SessionID { // the old session is held, and goes on to what was added
 			t.Errorf("%+v", a)
 		}

@@ -1,11 +1,6 @@
 package store
 
-import (
-	"context"
-
-	"switchboard/store/database"
-	"switchboard/store/engines"
-)
+import "context"
 
 const retaining = "retention" // the name of the lease, so that one engine alone does it
 
@@ -21,14 +16,11 @@ func (db *DB) Retain(ctx context.Context, owner int64, keep Retention) (rows int
 	if err := db.takeIntoAudit(ctx); err != nil { // what is not there stays
 		return 0, err
 	}
-	s := &sweeper{db: db, keep: keep}
-	err = db.Write(ctx, db.ForLeases(), "begin to clear away", func(t *database.Tx) error {
-		s.fence, ok, err = engines.Take(t, leaseRun, retaining, owner)
-		return err
-	})
+	fence, ok, err := db.lease(ctx, retaining, owner)
 	if err != nil || !ok {
 		return 0, err
 	}
+	s := &sweeper{db: db, keep: keep, fence: fence}
 	defer s.db.endLease(ctx, retaining, s.fence)
 	for _, part := range []func(context.Context) error{
 		s.events, s.turns, s.messages, s.strangers, s.bodies, s.plain, s.away, s.money, s.audit, s.engines, s.moves, s.jobs, s.conversations, s.people,

@@ -55,7 +55,11 @@ const (
 // deleteConversations delete what is left of sessions, then conversations.
 var (
 	deleteSessions = ofMany(batchConversations,
-		`DELETE FROM memories WHERE session_id IN (%s)`,
+		`DELETE FROM recalled WHERE kind <> 'memory' AND session_id IN (%s)`,
+		`DELETE FROM recalled WHERE substr(scope, 1, 8) = 'session:' AND session_id IN (%s)`,
+		`UPDATE recalled SET session_id = NULL WHERE session_id IN (%s)`,
+		`DELETE FROM memories WHERE substr(scope, 1, 8) = 'session:' AND session_id IN (%s)`,
+		`UPDATE memories SET session_id = NULL WHERE session_id IN (%s)`,
 		`DELETE FROM actions WHERE session_id IN (%s)`,
 		`UPDATE approvals SET session_id = NULL WHERE scope = 'always' AND session_id IN (%s)`,
 		`DELETE FROM actions WHERE approval_id IN (SELECT id FROM approvals WHERE session_id IN (%s))`,
@@ -162,7 +166,7 @@ func (s *sweeper) people(ctx context.Context) error {
 				return 0, err
 			}
 			for _, name := range names {
-				if err := people.RemovePerson(t, name, people.DeleteKnown); err != nil {
+				if err := people.RemovePerson(t, name); err != nil {
 					return 0, err
 				}
 			}

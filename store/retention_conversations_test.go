@@ -69,8 +69,8 @@ func TestSweepEndsConversations(t *testing.T) {
 		h.Accept(admins, storetest.Entry("user's", "3", "hello"), storetest.Entry("old", "4", "hello"), storetest.Entry("former", "5", "hello"), moved,
 			storetest.Entry("named", "6", "hello"), storetest.Stranger("strange", "7"), wrote("8", "open", "8"), wrote("9", "lent", "9"))
 		h.settled()
-		storetest.Exec(t, h.DB, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person', 'tg:8', 'x', 'active', 1, 1)",
-			"INSERT INTO memories (kind, scope, session_id, text, state, created_at, updated_at) SELECT 'fact', 'session', id, 'x', 'active', 1, 1 FROM sessions WHERE key = 'tg:open'")
+		storetest.Exec(t, h.DB, "INSERT INTO memories (kind, scope, person, text, state, created_at, updated_at) VALUES ('fact', 'person:tg:8', 'tg:8', 'x', 'active', 1, 1)",
+			"INSERT INTO memories (kind, scope, session_id, text, state, created_at, updated_at) SELECT 'fact', 'session:' || id, id, 'x', 'active', 1, 1 FROM sessions WHERE key = 'tg:open'")
 		var dropped []int64
 		keep := keepAYear
 		keep.Dropped = func(session int64) { dropped = append(dropped, session) }

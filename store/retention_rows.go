@@ -9,6 +9,7 @@ import (
 	"switchboard/store/browsers"
 	"switchboard/store/database"
 	"switchboard/store/engines"
+	"switchboard/store/memory"
 	"switchboard/store/sessions"
 	"switchboard/store/turns"
 )
@@ -91,6 +92,8 @@ const (
 // without the one it names; deleteMessages and deleteBodies likewise.
 var (
 	deleteTurns = ofMany(batchTurns,
+		`DELETE FROM recalled WHERE kind = 'result' AND ref IN (%s)`,
+		`DELETE FROM recalled WHERE kind = 'message' AND ref IN (SELECT id FROM messages WHERE turn_id IN (%s))`,
 		`DELETE FROM reviews WHERE turn_id IN (%s)`,
 		`DELETE FROM tasks WHERE turn_id IN (%s)`,
 		`DELETE FROM plans WHERE turn_id IN (%s)`,
@@ -108,6 +111,7 @@ var (
 		`DELETE FROM messages WHERE turn_id IN (%s)`,
 	)
 	deleteMessages = ofMany(batchRows,
+		`DELETE FROM recalled WHERE kind = 'message' AND ref IN (%s)`,
 		`DELETE FROM actions WHERE message_id IN (%s)`,
 		`DELETE FROM deliveries WHERE message_id IN (%s)`,
 		`DELETE FROM messages WHERE id IN (%s)`,
@@ -207,7 +211,25 @@ func (s *sweeper) plain(ctx context.Context) error {
 	if err := s.until(ctx, browsers.DropBrowsers, s.before(0)); err != nil {
 		return err
 	}
-	return s.until(ctx, sessions.DropMarks, s.before(sessions.MarksLive))
+	if err := s.until(ctx, sessions.DropMarks, s.before(sessions.MarksLive)); err != nil {
+		return err
+	}
+	return s.memories(ctx)
+}
+
+// memories deletes those that are over, and records of what became of them.
+func (s *sweeper) memories(ctx context.Context) error {
+	if err := s.until(ctx, memory.DropOver, s.before(max(s.keep.Turns, memory.OverLive))); err != nil {
+		return err
+	}
+	for n := int64(batchRows); n == batchRows; {
+		var err error
+		n, err = s.batch(ctx, func(t *database.Tx) (int64, error) { return memory.DropRecords(t, s.before(memory.RecordsLive)) })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // jobs deletes what became of jobs, and those that are over.

@@ -14,13 +14,17 @@ import (
 // sessionColumns are where a session keeps what it has of its own.
 var sessionColumns = map[routersessions.Setting]string{
 	routersessions.Mode: "mode", routersessions.Model: "model", routersessions.Language: "language", routersessions.TimeZone: "timezone",
-	routersessions.Title: "(SELECT title FROM conversations c WHERE c.id = conversation_id)",
+	routersessions.Private: "private",
+	routersessions.Title:   "(SELECT title FROM conversations c WHERE c.id = conversation_id)",
 }
 
 const (
 	sessionHas = `SELECT id, %s FROM sessions WHERE key = ?`
 	setSession = `UPDATE sessions SET %s = ? WHERE id = ?`
-	setTitle   = `UPDATE conversations SET title = ? WHERE id = (SELECT conversation_id FROM sessions WHERE id = ?)`
+	unrecall   = `DELETE FROM recalled WHERE session_id = ? AND kind <> 'memory'`
+	// unlearn: what a review taught while nothing was to be learned.
+	unlearn  = `UPDATE memories SET state = 'discarded', text = '', outcome = 'it was said in private', updated_at = ? WHERE session_id = ? AND kind = 'learning' AND state = 'pending'`
+	setTitle = `UPDATE conversations SET title = ? WHERE id = (SELECT conversation_id FROM sessions WHERE id = ?)`
 )
 
 // changeSession sets something of a session. ErrNotFound: nobody spoke there yet, and it is not to begin so.
@@ -59,6 +63,17 @@ func changeSession(t *database.Tx, c *routersessions.Change) (a audit.Entry, err
 		}
 	} else if !c.Aside {
 		if err := t.Do(fmt.Sprintf(setSession, column), c.To, a.Session); err != nil {
+			return a, err
+		}
+	}
+	if c.Of == routersessions.Private && c.To != c.Was {
+		do := []database.Statement{database.Do(unlearn, t.Now, a.Session)}
+		if c.To != "" {
+			do = append(do, database.Do(unrecall, a.Session))
+		} else if err := sessions.LeaveBehind(t, a.Session); err != nil { // what was said in private stays so
+			return a, err
+		}
+		if err := t.Run(do...); err != nil {
 			return a, err
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"switchboard/store/database"
 	"switchboard/store/files"
 	"switchboard/store/jobs"
+	"switchboard/store/memory"
 	"switchboard/store/money"
 	"switchboard/store/outbox"
 	"switchboard/store/people"
@@ -35,6 +36,7 @@ type (
 	browsersStore  = browsers.Store
 	filesStore     = files.Store
 	jobsStore      = jobs.Store
+	memoryStore    = memory.Store
 	moneyStore     = money.Store
 	outboxStore    = outbox.Store
 	peopleStore    = people.Store
@@ -51,6 +53,7 @@ type features struct {
 	browsersStore
 	filesStore
 	jobsStore
+	memoryStore
 	moneyStore
 	outboxStore
 	peopleStore
@@ -94,6 +97,7 @@ func on(base *database.DB, err error) (*DB, error) {
 		browsersStore{DB: base},
 		filesStore{DB: base},
 		jobsStore{DB: base},
+		*memory.New(base),
 		moneyStore{DB: base},
 		outboxStore{DB: base},
 		peopleStore{DB: base},

@@ -10,6 +10,15 @@ import (
 
 const leaseRun = "run" // the kind of the leases of the program's own work
 
+// lease takes a lease of the program's own work; ok: no other engine has it.
+func (db *DB) lease(ctx context.Context, name string, owner int64) (fence int64, ok bool, err error) {
+	err = db.Write(ctx, db.ForLeases(), "lease "+name, func(t *database.Tx) error {
+		fence, ok, err = engines.Take(t, leaseRun, name, owner)
+		return err
+	})
+	return fence, ok, err
+}
+
 // endLease gives a lease back, whatever ctx is.
 func (db *DB) endLease(ctx context.Context, name string, fence int64) {
 	giving, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)

@@ -45,8 +45,10 @@ const (
 		FROM deliveries d JOIN messages m ON m.id = d.message_id JOIN conversations c ON c.id = d.conversation_id `
 	// listDeliveries: a notice is of whoever's session it is in.
 	listDeliveries = deliveryColumns + `LEFT JOIN sessions s ON s.id = m.session_id WHERE (? = '' OR d.state = ?) AND %s ORDER BY d.id DESC LIMIT ?`
-	undelivered    = deliveryColumns + `WHERE d.state IN ('dead', 'unknown', 'dropped') AND d.draft = '' AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
-	shownIncoming  = `
+	// undelivered leaves out drafts that came to an end: the answer is a delivery of its own.
+	undelivered = deliveryColumns + `WHERE d.state IN ('dead', 'unknown', 'dropped') AND d.draft = ''
+		AND NOT (d.state = 'dropped' AND d.outcome IN ('not_needed', 'taken_back', 'left')) AND (? = 0 OR d.id < ?) ORDER BY d.id DESC LIMIT ?`
+	shownIncoming = `
 		SELECT coalesce(m.said, m.text), m.taint, m.person FROM conversations c JOIN messages m ON m.conversation_id = c.id
 		WHERE c.channel = ? AND c.conversation = ? AND m.direction = 'in' AND m.platform_id = ? AND m.platform_id <> ''
 		AND m.class NOT IN ('stranger', 'overheard') ORDER BY m.id DESC LIMIT 1`

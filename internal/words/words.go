@@ -28,6 +28,7 @@ var codes = map[string]string{
 	"io":             "the disk failed",
 	"model_error":    "the language model gave no answer",
 	"ambiguous":      "the time is not clear",
+	"several":        "several are meant",
 	"bad_time":       "I did not understand the time",
 	"past":           "that time is in the past",
 	"no_text":        "the text is missing",

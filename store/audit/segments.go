@@ -109,6 +109,17 @@ func FindSegment(t *database.Tx, query string, args ...any) (Segment, error) {
 	return *cmp.Or(s, &Segment{}), err
 }
 
+// segments lists those after one.
+func (db *Store) segments(ctx context.Context, after int64) (list []Segment, err error) {
+	for {
+		some, err := database.List[Segment](ctx, db.DB, "read segments", someSegments, after)
+		if list = append(list, some...); len(some) < auditPage {
+			return list, err
+		}
+		after = some[len(some)-1].ID
+	}
+}
+
 // Digest hashes the rows of a stretch of the audit log.
 func (db *Store) Digest(ctx context.Context, first, last int64) (n int64, sum []byte, err error) {
 	h := sha256.New()

@@ -23,6 +23,8 @@ type Verified struct {
 	Hash     []byte    `json:"-"`    // of the last
 	// Pruned is the last segment that was cleared away; 0: none was.
 	Pruned int64 `json:"pruned,omitempty"`
+	// Erased are the segments from which somebody was erased, as rows of the log say.
+	Erased int `json:"erased,omitempty"`
 	// Open are the rows that are not sealed yet, the oldest written then.
 	Open   int64     `json:"open"`
 	OpenAt time.Time `json:"open_at,omitzero"`
@@ -37,6 +39,9 @@ func (v *Verified) Words() string {
 	}
 	if v.Pruned != 0 {
 		text += fmt.Sprintf("segments up to %d were cleared away by [retention] audit\n", v.Pruned)
+	}
+	if v.Erased > 0 {
+		text += fmt.Sprintf("%s changed since, to erase somebody, as the log says\n", words.Count(v.Erased, "segment"))
 	}
 	if v.Open > 0 {
 		text += fmt.Sprintf("%s since %s not sealed yet\n", words.Count(int(v.Open), "row"), words.At(v.OpenAt))
@@ -68,10 +73,10 @@ func (db *Store) LastSeal(ctx context.Context) ([]byte, error) {
 }
 
 // VerifyAudit reads the whole audit log and holds it to its seals, and to the hash of a segment that was
-// kept elsewhere; since nil: to none. *TamperedError: it is not as it was sealed. What is cleared away
+// kept elsewhere; since nil: to none. *TamperedError: it is not as it was sealed. What is cleared away or erased
 // meanwhile is no fault.
 func (db *Store) VerifyAudit(ctx context.Context, since []byte) (v Verified, err error) {
-	for {
+	for again := false; ; {
 		var tampered *TamperedError
 		before, err := db.anchor(ctx)
 		if err != nil {
@@ -84,9 +89,10 @@ func (db *Store) VerifyAudit(ctx context.Context, since []byte) (v Verified, err
 		if err != nil {
 			return v, err
 		}
-		if now.ID == before.ID { // nothing was cleared away meanwhile
+		if now.ID == before.ID && again { // nothing was cleared away meanwhile, nor was anybody erased
 			return v, tampered
 		}
+		again = now.ID == before.ID
 	}
 }
 
@@ -102,7 +108,6 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 		return v, &TamperedError{Segment: s.ID, Hour: database.Instant(s.Hour), What: what}, nil
 	}
 	v.Pruned = before.ID
-	after := before.ID
 	if before.ID != 0 {
 		told, err := db.ReadRow(ctx, "look who cleared away", prunedRow, []any{PrunedTarget(&before), before.LastID})
 		if err != nil {
@@ -114,34 +119,39 @@ func (db *Store) verifyFrom(ctx context.Context, before Segment, since []byte) (
 			return bad(&before, "no row says that its rows were cleared away")
 		}
 	}
+	var known erasedDigests
 	last, met := before, since == nil || bytes.Equal(before.Hash, since)
-	for more := true; more; {
-		list, err := database.List[Segment](ctx, db.DB, "read segments", someSegments, after)
+	list, err := db.segments(ctx, before.ID)
+	if err != nil {
+		return v, nil, err
+	}
+	for i := range list {
+		s := &list[i]
+		if what := s.fits(&last); what != "" {
+			return bad(s, what)
+		}
+		n, sum, err := db.Digest(ctx, s.FirstID, s.LastID)
 		if err != nil {
 			return v, nil, err
+		} else if n != s.RowCount {
+			return bad(s, fmt.Sprintf("it had %d rows as it was sealed, and has %d", s.RowCount, n))
 		}
-		more = len(list) == auditPage
-		for i := range list {
-			s := &list[i]
-			after = s.ID
-			if what := s.fits(&last); what != "" {
-				return bad(s, what)
-			}
-			n, sum, err := db.Digest(ctx, s.FirstID, s.LastID)
-			switch {
-			case err != nil:
+		if !bytes.Equal(sum, s.Digest) {
+			if err := db.Read(ctx, "look who was erased", known.read); err != nil {
 				return v, nil, err
-			case n != s.RowCount:
-				return bad(s, fmt.Sprintf("it had %d rows as it was sealed, and has %d", s.RowCount, n))
-			case !bytes.Equal(sum, s.Digest):
-				return bad(s, "a row of it was changed")
 			}
-			if v.Segments == 0 {
-				v.From = database.Instant(s.Hour)
-			}
-			v.Segments, v.Rows, v.To, v.Hash = v.Segments+1, v.Rows+n, database.Instant(s.Hour).Add(time.Hour), s.Hash
-			last, met = *s, met || bytes.Equal(s.Hash, since)
 		}
+		fits, erased := known.fits(s, sum)
+		if !fits {
+			return bad(s, "a row of it was changed")
+		} else if erased {
+			v.Erased++
+		}
+		if v.Segments == 0 {
+			v.From = database.Instant(s.Hour)
+		}
+		v.Segments, v.Rows, v.To, v.Hash = v.Segments+1, v.Rows+n, database.Instant(s.Hour).Add(time.Hour), s.Hash
+		last, met = *s, met || bytes.Equal(s.Hash, since)
 	}
 	if !met {
 		return bad(&last, fmt.Sprintf("neither it nor one before it has the hash %s. The end of the log was cut off or written again, "+

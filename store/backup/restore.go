@@ -207,11 +207,14 @@ func (l *loading) fits(t *database.Tx) error {
 	return err
 }
 
+// byItself are the tables that get rows with the schema, and of the rows of others.
+var byItself = []string{"goose_db_version", "memory_log", "memory_wal"}
+
 // ours are the tables that the database has of an engine's.
 func ours(t *database.Tx) ([]string, error) {
 	names, err := present(t)
 	return slices.DeleteFunc(names, func(name string) bool {
-		return name == "goose_db_version" || tableNamed(name) == nil && !slices.Contains(left, name)
+		return slices.Contains(byItself, name) || tableNamed(name) == nil && !slices.Contains(left, name)
 	}), err
 }
 

@@ -39,6 +39,12 @@ var tables = []table{
 	{name: "spending", key: []string{"day", "scope", "name"}},
 	{name: "usage", key: []string{"day", "person", "model", "role"}},
 	{name: "memories", key: []string{"id"}},
+	{name: "memory_settings", key: []string{"person"}},
+	{name: "recalled", key: []string{"id"}},
+	{name: "vectors", key: []string{"id"}},
+	{name: "memory_days", key: []string{"person", "day"}},
+	{name: "memory_scopes", key: []string{"scope"}},
+	{name: "memory_copy", key: []string{"id"}},
 	{name: "deliveries", key: []string{"id"}},
 	{name: "approvals", key: []string{"id"}},
 	{name: "actions", key: []string{"id"}},
@@ -56,8 +62,9 @@ var tables = []table{
 }
 
 // left are the tables that a backup does not carry: which engines work on this database, which
-// data folder is its own, what signs browsers in for some minutes, and which migrations it has had. Of owners the numbers go on.
-var left = []string{"owners", "cluster", "signins", "goose_db_version"}
+// data folder is its own, what signs browsers in for some minutes, which migrations it has had, and what happened to memories: who keeps a
+// copy of them would be given the same numbers twice. Of owners the numbers go on.
+var left = []string{"owners", "cluster", "signins", "goose_db_version", "memory_log", "memory_wal"}
 
 // numbered are the tables whose numbers may have to go on: names of owners stand in rows too.
 func numbered() []string {
@@ -90,7 +97,9 @@ type column struct {
 }
 
 const (
-	listTables         = `SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name`
+	// listTables leaves out those that FTS5 keeps of recalled by itself.
+	listTables = `
+		SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name NOT LIKE 'recalled\_%' ESCAPE '\' ORDER BY name`
 	listTablesPostgres = `SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`
 	// listColumns leaves out what the database derives by itself.
 	listColumns = `

@@ -111,11 +111,13 @@ type migrator struct {
 	*goose.Provider
 	own    *sqlx.DB // its user closes it
 	script string   // of the functions of PostgreSQL; empty: there are none
+	fresh  bool     // no migration was applied before: there are no rows to lose
 }
 
 // done says that nothing is to be done. ErrNewer: nothing may be.
 func (m *migrator) done(ctx context.Context) (bool, error) {
 	has, brings, err := m.GetVersions(ctx)
+	m.fresh = has == 0
 	switch {
 	case err != nil:
 		return false, failed("migrate", err)
@@ -194,7 +196,7 @@ func newMigrator(db *DB, list []migration, script string) (m *migrator, err erro
 	var steps []*goose.Migration
 	for _, each := range list {
 		steps = append(steps, goose.NewGoMigration(each.version, &goose.GoFunc{RunTx: func(ctx context.Context, t *sql.Tx) error {
-			return guarded(ctx, t, db.Kind(), each.script)
+			return m.guarded(ctx, t, db.Kind(), each.script)
 		}}, nil))
 	}
 	dialect := goose.DialectPostgres
@@ -218,10 +220,12 @@ func newMigrator(db *DB, list []migration, script string) (m *migrator, err erro
 }
 
 // guarded runs a script and compares the rows of every table before and after.
-func guarded(ctx context.Context, t *sql.Tx, kind, script string) error {
-	before, err := countRows(ctx, t, kind)
-	if err != nil {
-		return err
+func (m *migrator) guarded(ctx context.Context, t *sql.Tx, kind, script string) (err error) {
+	var before map[string]int64
+	if !m.fresh {
+		if before, err = countRows(ctx, t, kind); err != nil {
+			return err
+		}
 	}
 	if _, err := t.ExecContext(ctx, script); err != nil {
 		return err

@@ -116,6 +116,7 @@ func postgresAddress(raw, synchronous, program string) (string, error) {
 	// An engine that stands still or is cut off in the middle of a transaction must
 	// not keep its locks: the other engines wait for them.
 	q.Set("idle_in_transaction_session_timeout", idleInTransaction)
+	q.Set("jit", "off") // to compile a statement takes longer than any of ours runs
 	if q.Get("sslmode") == "" {
 		q.Set("sslmode", "prefer")
 	}

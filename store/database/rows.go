@@ -55,6 +55,11 @@ func JSONText(v any) string {
 	return Clean(string(b))
 }
 
+var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// LikeText is a text as a part of a pattern of LIKE … ESCAPE '!'.
+func LikeText(s string) string { return likeEscaper.Replace(s) }
+
 // Micros is an instant as stored; the zero time is 0.
 func Micros(at time.Time) int64 {
 	if at.IsZero() {

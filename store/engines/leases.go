@@ -19,6 +19,8 @@ const (
 	Session = "session"
 	// Channel is the kind of a lease on a channel, for its connection and sends.
 	Channel = "channel"
+	// Memory is the kind of a lease on a person, for what is done at rest with what they said.
+	Memory = "memory"
 )
 
 // The owner o lives; it keeps its leases from somebody; it is dead for sure.
@@ -32,21 +34,23 @@ const (
 )
 
 const (
-	// takeLease takes a lease that is free, or a channel's that the same owner holds; dead
+	// takeLease takes a lease that is free, or one of these kinds that the same owner holds; dead
 	// owners take nothing. %[1]s is alive, %[2]s says that an owner keeps its leases from the
 	// taker.
 	takeLease = `
 		INSERT INTO leases (kind, name, owner, fence, taken_at)
 		SELECT ?, ?, o.id, 1, ? FROM owners o WHERE o.id = ? AND %[1]s
 		ON CONFLICT (kind, name) DO UPDATE SET owner = excluded.owner, fence = leases.fence + 1, taken_at = excluded.taken_at
-		WHERE leases.owner IS NULL OR leases.kind = 'channel' AND leases.owner = excluded.owner
+		WHERE leases.owner IS NULL OR leases.kind IN ('channel', 'memory') AND leases.owner = excluded.owner
 			OR NOT EXISTS (SELECT 1 FROM owners o WHERE o.id = leases.owner AND %[2]s)
 		RETURNING fence`
 	// holdsLease does not ask for expiry: who was late but not replaced goes on.
 	holdsLease = `
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
 		WHERE l.kind = ? AND l.name = ? AND l.fence = ? AND o.state = 'alive'`
-	freeLease = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
+	freeLease  = `UPDATE leases SET owner = NULL WHERE kind = ? AND name = ? AND fence = ?`
+	voidLease  = `UPDATE leases SET owner = NULL, fence = fence + 1 WHERE kind = ? AND name = ?`
+	voidLeases = `UPDATE leases SET owner = NULL, fence = fence + 1 WHERE kind = ? AND owner IS NOT NULL`
 	// leaseOf: its owner is as %[1]s says.
 	leaseOf = `
 		SELECT 1 FROM leases l JOIN owners o ON o.id = l.owner
@@ -65,8 +69,8 @@ func Left(t *database.Tx, kind, name string) (bool, error) {
 	return t.Has(fmt.Sprintf(leaseOf, t.Either(deadSQLite, deadPostgres)), kind, name)
 }
 
-// Take takes a lease; ok is false while a living owner holds it. A channel's is taken again
-// by the engine that holds it.
+// Take takes a lease; ok is false while a living owner holds it. A channel's and a person's are taken again
+// by the engine that holds them.
 func Take(t *database.Tx, kind, name string, owner int64) (fence int64, ok bool, err error) {
 	keeps := t.Either(aliveSQLite, keepsPostgres)
 	ok, err = t.Row(fmt.Sprintf(takeLease, Alive(t), keeps), []any{kind, name, t.Now, owner}, &fence)
@@ -88,6 +92,12 @@ func Keep(t *database.Tx, kind, name string, fence int64) (bool, error) {
 func Release(t *database.Tx, kind, name string, fence int64) error {
 	return t.Do(freeLease, kind, name, fence)
 }
+
+// Void has who holds a lease write nothing under it any more.
+func Void(t *database.Tx, kind, name string) error { return t.Do(voidLease, kind, name) }
+
+// VoidAll has nobody who holds a lease of a kind write anything under it any more.
+func VoidAll(t *database.Tx, kind string) error { return t.Do(voidLeases, kind) }
 
 // Held says whether a living owner has the lease.
 func Held(t *database.Tx, kind, name string) (bool, error) {

@@ -82,7 +82,8 @@ func TestEnginesWakeEachOther(t *testing.T) {
 		a.Wake(w)
 		a.Wake(w)
 	}
-	wait(t, "b received", func() bool { return len(b.all()) >= len(want) })
+	received := func() []core.Wake { return slices.Compact(b.all()) } // the second may have gone alone
+	wait(t, "b received", func() bool { return len(received()) >= len(want) })
 	for range 50 { // coalesced: thousands are few
 		for turn := range int64(20) {
 			a.Wake(core.Wake{Kind: core.WakeStop, Turn: 100 + turn})
@@ -90,7 +91,7 @@ func TestEnginesWakeEachOther(t *testing.T) {
 	}
 	a.Wake(core.Wake{Kind: core.WakeTurn, Channel: "last"})
 	wait(t, "b received the last", func() bool { return slices.Contains(b.all(), core.Wake{Kind: core.WakeTurn, Channel: "last"}) })
-	if got := b.all(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
+	if got := received(); !slices.Equal(got[:len(want)], want) || len(got) > 500 {
 		t.Errorf("b received %d: %+v", len(got), got)
 	}
 	if got := append(a.all(), mute.all()...); len(got) != 0 {

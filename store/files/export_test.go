@@ -1,4 +1,4 @@
 package files
 
 // FrequentQueries are statements with the index that SQLite finds their rows by.
-var FrequentQueries = map[string]string{blobUsed: "attachments USING COVERING INDEX attachments_blob"}
+var FrequentQueries = map[string]string{blobUsed: "attachments USING INDEX attachments_blob"}

@@ -35,7 +35,7 @@ const (
 	unusedUploads = `
 		SELECT id, blob FROM attachments WHERE uploader <> '' AND message_id IS NULL AND state <> 'gone' AND used_at < ? ORDER BY used_at LIMIT ?`
 	forgetAttachment = `UPDATE attachments SET state = 'gone', blob = '' WHERE id = ?`
-	blobUsed         = `SELECT 1 FROM attachments WHERE blob = ? AND blob <> '' LIMIT 1`
+	blobUsed         = `SELECT 1 FROM attachments WHERE blob = ? AND blob <> '' AND state <> 'gone' LIMIT 1`
 	blobLeaving      = `SELECT 1 FROM deliveries WHERE settled = FALSE AND extra LIKE ? LIMIT 1`
 )
 

@@ -222,6 +222,9 @@ func TestDraftBegunWhenTheTurnSpeaksIsTakenBackOrLeft(t *testing.T) {
 				}
 				h.dropped(d, "taken_back")
 				h.drafts()
+				if list, err := h.Router.Undelivered(h.Ctx, 0, 10); err != nil || len(list) > 0 {
+					t.Errorf("%+v is what could not be sent, %v", list, err)
+				}
 			})
 		})
 	}

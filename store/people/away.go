@@ -151,7 +151,7 @@ func removeAway(t *database.Tx, name string) (*core.Person, error) {
 	if err != nil || p == nil {
 		return nil, err
 	}
-	if err := RemovePerson(t, name, DeleteKnown, endLinks, dropAway); err != nil {
+	if err := RemovePerson(t, name, endLinks, dropAway); err != nil {
 		return nil, err
 	}
 	return p, queueAway(t, name) // to be refused

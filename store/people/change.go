@@ -30,7 +30,7 @@ const (
 		SELECT count(*) FROM identities i JOIN people p ON p.name = i.person WHERE p.role = 'admin' AND p.name <> ? AND i.identity <> ?`
 	belongings = `
 		SELECT (SELECT count(*) FROM jobs WHERE owner = ? AND state NOT IN ('done', 'removed')) AS jobs,
-			(SELECT count(*) FROM memories WHERE person = ?) AS memories, (SELECT count(*) FROM notifications WHERE person = ?) AS notifications,
+			(SELECT count(*) FROM memories WHERE person = ? AND state IN ('pending', 'active', 'archived')) AS memories, (SELECT count(*) FROM notifications WHERE person = ?) AS notifications,
 			(SELECT count(*) FROM approvals WHERE ? IN (person, decided_by) AND scope IN ('session', 'always') AND revoked_at IS NULL) AS grants,
 			(SELECT count(*) FROM attachments a JOIN messages m ON m.id = a.message_id WHERE m.person = ? AND m.direction = 'in') AS files`
 	endLinks = `UPDATE actions SET state = 'cancelled', outcome = 'removed' WHERE kind = 'link' AND person = ? AND state = 'proposed'`
@@ -111,7 +111,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 	case people.ChangeTools:
 		err = t.Do(setTools, database.JSONText(append([]string{}, c.Person.Tools...)), t.Now, name)
 	case people.ChangeRemove: // with what is remembered of them: the name may be given to somebody else
-		return person, false, RemovePerson(t, name, DeleteKnown, endLinks)
+		return person, false, RemovePerson(t, name, endLinks)
 	default:
 		return nil, false, fmt.Errorf("change a person: %q is no such change", c.Kind)
 	}
@@ -168,7 +168,7 @@ func freeInTeam(t *database.Tx, name, id string) error {
 	plain, hasTeam := core.WithoutTeam(id)
 	pattern := ""
 	if kind, rest, ok := strings.Cut(id, ":"); ok && !hasTeam {
-		pattern = likeEscaper.Replace(kind) + ":%/" + likeEscaper.Replace(rest)
+		pattern = database.LikeText(kind) + ":%/" + database.LikeText(rest)
 	}
 	var owner, known string
 	owned, err := t.Row(ownerInTeam, []any{name, plain, pattern}, &owner, &known)
@@ -177,5 +177,3 @@ func freeInTeam(t *database.Tx, name, id string) error {
 	}
 	return err
 }
-
-var likeEscaper = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")

@@ -18,6 +18,7 @@ import (
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
 	"switchboard/store/database"
+	"switchboard/store/memory"
 	"switchboard/store/money"
 	"switchboard/store/outbox"
 	"switchboard/store/sessions"
@@ -47,7 +48,6 @@ const (
 var joinPerson = []string{
 	`UPDATE identities SET person = ?, linked = TRUE WHERE person = ?`,
 	`UPDATE sessions SET person = ? WHERE person = ? AND person <> ''`,
-	`UPDATE memories SET person = ? WHERE person = ? AND person <> ''`,
 	`UPDATE jobs SET owner = ? WHERE owner = ? AND owner <> ''`,
 	`UPDATE notifications SET person = ? WHERE person = ?`,
 	`UPDATE approvals SET person = ? WHERE person = ?`,
@@ -294,6 +294,9 @@ func JoinRows(t *database.Tx, maker, former string) error {
 		}
 	}
 	if _, err := t.Each(joinPerson, []any{maker, former}); err != nil {
+		return err
+	}
+	if err := memory.Join(t, maker, former); err != nil {
 		return err
 	}
 	if err := t.Do(dropPerson, former); err != nil {

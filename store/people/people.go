@@ -12,18 +12,22 @@ import (
 	"switchboard/router/core"
 	"switchboard/store/approvals"
 	"switchboard/store/audit"
+	"switchboard/store/browsers"
 	"switchboard/store/database"
+	"switchboard/store/memory"
 	"switchboard/store/sessions"
+	"switchboard/store/tokens"
 )
 
 // Store reads and writes them in transactions of its own; the functions that take a transaction
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
+// Before stands behind the name of whose a session was before somebody else was called so.
+const Before = "\u200b (before)"
+
 const (
 	deleteTold = `DELETE FROM notifications WHERE person = ?`
-	// DeleteKnown forgets what is remembered of somebody.
-	DeleteKnown = `DELETE FROM memories WHERE person = ? AND person <> ''`
 
 	insertNamed = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at)
@@ -41,7 +45,7 @@ const (
 	allNames   = `SELECT name FROM people UNION SELECT name FROM people_away ORDER BY name`
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 	// leaveSessions has sessions be those of a name that nobody can have: they stay taken, and whoever writes in a chat has it again.
-	leaveSessions = "UPDATE sessions SET person = person || '\u200b (before)' WHERE person = ? AND person <> ''"
+	leaveSessions = "UPDATE sessions SET person = person || '" + Before + "', summary = '', summary_taint = '' WHERE person = ? AND person <> ''"
 
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
@@ -131,12 +135,24 @@ func RemovePerson(t *database.Tx, name string, also ...string) error {
 	if err := t.Do(orphanJobs, t.Now, name); err != nil {
 		return err
 	}
+	if err := memory.Drop(t, name); err != nil {
+		return err
+	}
 	_, err := t.Each(append(also, deleteTold, approvals.ForgetGrants, dropPerson), []any{name})
 	return err
 }
 
 // forgetNamesake has somebody who is new have nothing of whoever was called so before.
 func forgetNamesake(t *database.Tx, name string) error {
+	if err := memory.Drop(t, name); err != nil {
+		return err
+	}
+	if err := browsers.Forget(t, name); err != nil {
+		return err
+	}
+	if _, err := tokens.Forget(t, name); err != nil {
+		return err
+	}
 	_, err := t.Each([]string{deleteTold, forgetJobs, leaveSessions}, []any{name})
 	return err
 }

@@ -108,3 +108,38 @@ func TestNewPersonTakesNoName(t *testing.T) {
 		}
 	})
 }
+
+// Who is called as somebody was before has neither the browsers, the tokens nor the sign-in links of theirs, however the name
+// became free and however they got it.
+func TestNewPersonIsNotSignedInAsTheFormer(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		h.SetPeople(storetest.Root)
+		for _, come := range []func(){
+			func() { h.SetPeople(storetest.Ann, storetest.Root) },
+			func() {
+				if err := h.Router.Change(h.Ctx, storetest.PersonChange(people.ChangeAdd, "ann", "user", "tg:5"), storetest.ByMarco); err != nil {
+					t.Error(err)
+				}
+			},
+			func() {
+				e := storetest.Entry("c", "1", "hi")
+				e.Sender.New, e.Sender.Person, e.Sender.Identity = true, "ann", "tg:6"
+				h.Accept(e)
+			},
+		} {
+			hash := "X'01'"
+			if h.DB.PG() {
+				hash = `'\x01'`
+			}
+			h.Exec("DELETE FROM identities WHERE person = 'ann'", "DELETE FROM people WHERE name = 'ann'", "DELETE FROM browsers", "DELETE FROM signins", "DELETE FROM tokens",
+				"INSERT INTO browsers (hash, person, about, created_at, used_at, expires_at) VALUES ("+hash+", 'ann', '', 1, 1, 9)",
+				"INSERT INTO signins (hash, person, created_at, expires_at) VALUES ("+hash+", 'ann', 1, 9)",
+				"INSERT INTO tokens (name, hash, scopes, people, created_at) VALUES ('a', "+hash+", '[]', '[\"ann\"]', 1)")
+			come()
+			h.WantCount(1, "SELECT count(*) FROM people WHERE name = 'ann'")
+			h.WantCount(0, "SELECT count(*) FROM browsers")
+			h.WantCount(0, "SELECT count(*) FROM signins")
+			h.WantCount(0, "SELECT count(*) FROM tokens WHERE revoked_at = 0")
+		}
+	})
+}

@@ -24,9 +24,10 @@ const (
 		WHERE s.key = ? AND m.id > s.reset_message AND m.id <= ? AND m.origin <> 'job' AND (m.class IN ('turn', 'note', 'control')
 			OR m.class IN ('say', 'reply') AND NOT EXISTS (SELECT 1 FROM turns t JOIN messages y ON y.id = t.message_id WHERE t.id = m.turn_id AND y.origin = 'job'))
 		ORDER BY m.session_id DESC, m.id DESC LIMIT ?`
-	sessionFork = `SELECT id, summary, summary_taint, mode, model, language, timezone, instructions FROM sessions WHERE key = ?`
-	setFork     = `UPDATE sessions SET summary = ?, summary_taint = ?, mode = ?, model = ?, language = ?, timezone = ?, instructions = ? WHERE id = ?`
-	historyRow  = `
+	sessionFork = `SELECT id, summary, summary_taint, summed_to, mode, model, language, timezone, instructions, private FROM sessions WHERE key = ?`
+	setFork     = `
+		UPDATE sessions SET summary = ?, summary_taint = ?, mode = ?, model = ?, language = ?, timezone = ?, instructions = ?, private = ? WHERE id = ?`
+	historyRow = `
 		INSERT INTO messages (conversation_id, session_id, direction, class, origin, person, author, text, quote, outside, forwarded_from, taint, attachments,
 			happened_at, created_at) `
 	copyLine  = historyRow + `SELECT ?, ?, direction, 'note', origin, person, author, text, quote, outside, forwarded_from, taint, attachments, happened_at, created_at FROM messages WHERE id = ? RETURNING id`
@@ -190,14 +191,17 @@ func (r *Store) ForkSession(ctx context.Context, from string, turn int64, conv c
 // own (0: nothing): messages with their attachments, as history that no turn answers, and what the session goes by. Of many messages
 // the newest are taken. ErrNotFound: there is no session from.
 func Fork(t *database.Tx, from string, upto, conversation, id int64) error {
-	var of int64
-	var summary, taint, mode, model, language, zone, instructions string
-	found, err := t.Row(sessionFork, []any{database.Clean(from)}, &of, &summary, &taint, &mode, &model, &language, &zone, &instructions)
+	var of, summed int64
+	var summary, taint, mode, model, language, zone, instructions, private string
+	found, err := t.Row(sessionFork, []any{database.Clean(from)}, &of, &summary, &taint, &summed, &mode, &model, &language, &zone, &instructions, &private)
 	if err == nil && !found {
 		err = core.ErrNotFound
 	}
+	if summed > upto { // it tells of what comes later
+		summary, taint = "", ""
+	}
 	if err == nil {
-		err = t.Do(setFork, summary, taint, mode, model, language, zone, instructions, id)
+		err = t.Do(setFork, summary, taint, mode, model, language, zone, instructions, private, id)
 	}
 	if err != nil {
 		return err

@@ -60,6 +60,10 @@ func TestChatsBranchAndAreKnownAgain(t *testing.T) {
 		}
 		h.WantCount(1, "SELECT count(*) FROM sessions WHERE key = 'tg:c.1' AND language = 'de' AND summary = 'before that' AND instructions = 'be terse' AND next_event = 4")
 		h.WantCount(2, "SELECT count(*) FROM attachments WHERE name = 'a.png'")
+		// What a summary has of later messages a branch does not get; it is as private as what it branches from.
+		h.Exec("UPDATE sessions SET private = 'on', summed_to = (SELECT max(id) FROM messages) WHERE key = 'tg:c'")
+		open(sessions.Opening{Key: []byte("l"), Conversation: direct("c.2"), From: "tg:c", Upto: was[1].ID, Of: "tg:c"})
+		h.WantCount(1, "SELECT count(*) FROM sessions WHERE key = 'tg:c.2' AND summary = '' AND private = 'on'")
 		if err := h.Router.ChatHeard(h.Ctx, []byte("k"), 0); err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,16 @@ const (
 		INSERT INTO sessions (conversation_id, key, used_at, created_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (conversation_id) DO NOTHING`
 	setSessionPerson = `UPDATE sessions SET person = ? WHERE id = ?`
-	lockSession      = `SELECT conversation_id FROM sessions WHERE id = ?`
+	dropSummary      = `DELETE FROM recalled WHERE kind = 'summary' AND ref = ?`
+	// newest: what is there already is not looked at, summed up or indexed any more.
+	newest = `summary = '', summary_taint = '',
+		looked_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
+		summed_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
+		indexed_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
+		indexed_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0),
+		reported_to = coalesce((SELECT max(id) FROM messages WHERE conversation_id = sessions.conversation_id AND session_id IS NULL), 0)`
+	leaveBehind = `UPDATE sessions SET ` + newest + ` WHERE id = ?`
+	lockSession = `SELECT conversation_id FROM sessions WHERE id = ?`
 )
 
 // SessionKey is the name of a conversation's session, unique over all channels:
@@ -105,7 +114,9 @@ func CleanConversation(c channels.Conversation) channels.Conversation {
 func FindOrMake(t *database.Tx, conversation int64, key, person string) (id int64, err error) {
 	id, was, err := madeOrFound(t, conversation, key)
 	if err == nil && person != "" && person != was {
-		err = t.Do(setSessionPerson, person, id)
+		if err = t.Do(setSessionPerson, person, id); err == nil && was != "" { // the same chat is another person's now
+			err = LeaveBehind(t, id)
+		}
 	}
 	return id, err
 }
@@ -130,6 +141,12 @@ func madeOrFound(t *database.Tx, conversation int64, key string) (id int64, pers
 		}
 	}
 	return id, person, err
+}
+
+// LeaveBehind has memory leave alone what is in a session already: it has no summary, and what was said is neither learned nor found.
+// What is found of it by now stays so.
+func LeaveBehind(t *database.Tx, session int64) error {
+	return t.Run(database.Do(leaveBehind, session), database.Do(dropSummary, session))
 }
 
 // SessionOf finds a conversation's session, and locks it; person is who wrote last, in a

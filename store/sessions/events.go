@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	nextEvents = `UPDATE sessions SET next_event = next_event + ?, used_at = ? WHERE id = ? RETURNING next_event`
+	nextEvents = `UPDATE sessions SET next_event = next_event + ?, used_at = ?, restless = TRUE WHERE id = ? RETURNING next_event`
+	nextAtRest = `UPDATE sessions SET next_event = next_event + 1 WHERE id = ? RETURNING next_event`
 	eventRow   = `(?, ?, ?, ?, ?, ?, ?)`
 )
 
@@ -35,6 +36,14 @@ type Event struct {
 	Data    string `json:"data"`
 }
 
+// EmitRest numbers and writes an event that says of a session that nothing happens there.
+func EmitRest(t *database.Tx, session int64, e Event) (n int64, err error) {
+	if _, err = t.Row(nextAtRest, []any{session}, &n); err != nil {
+		return 0, err
+	}
+	return n, writeEvents(t, session, n, e)
+}
+
 // Emit numbers events and writes them; it returns the first number.
 func Emit(t *database.Tx, session int64, events ...Event) (first int64, err error) {
 	if len(events) == 0 {
@@ -45,7 +54,10 @@ func Emit(t *database.Tx, session int64, events ...Event) (first int64, err erro
 		return 0, err
 	}
 	first = last - int64(len(events)) + 1
-	n := first
+	return first, writeEvents(t, session, first, events...)
+}
+
+func writeEvents(t *database.Tx, session, n int64, events ...Event) error {
 	for some := range slices.Chunk(events, len(insertEvents)) {
 		args := make([]any, 0, 7*len(some))
 		for _, e := range some {
@@ -53,10 +65,10 @@ func Emit(t *database.Tx, session int64, events ...Event) (first int64, err erro
 			n++
 		}
 		if err := t.Do(insertEvents[len(some)-1], args...); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return first, nil
+	return nil
 }
 
 // OrNull is an ID as stored; 0 is NULL.

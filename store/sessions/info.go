@@ -92,7 +92,7 @@ func (r *Store) Sessions(ctx context.Context, q sessions.Query) (list []sessions
 	condition, people := Of("s.person", q.Whose)
 	and(condition, people...)
 	if q.Text != "" {
-		like := "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(database.Clean(q.Text))) + "%"
+		like := "%" + database.LikeText(strings.ToLower(database.Clean(q.Text))) + "%"
 		and("(lower(c.title) LIKE ? ESCAPE '!' OR EXISTS (SELECT 1 FROM messages m WHERE m.session_id = s.id AND m.id > s.reset_message AND lower(m.text) LIKE ? ESCAPE '!'))", like, like)
 	}
 	if q.Before != (sessions.Mark{}) {

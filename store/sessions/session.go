@@ -13,11 +13,11 @@ import (
 // are for what changes more than these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-const ownSession = `SELECT mode, model, language, timezone FROM sessions WHERE key = ?`
+const ownSession = `SELECT mode, model, language, timezone, private <> '' FROM sessions WHERE key = ?`
 
 // Session is what the session of a conversation has of its own; where there is none, nothing.
 func (r *Store) Session(ctx context.Context, conv channels.Conversation) (own core.Session, err error) {
 	conv = CleanConversation(conv)
-	_, err = r.ReadRow(ctx, "read a session", ownSession, []any{SessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone)
+	_, err = r.ReadRow(ctx, "read a session", ownSession, []any{SessionKey(conv.Channel, conv.ID)}, &own.Mode, &own.Model, &own.Language, &own.TimeZone, &own.Private)
 	return own, err
 }

@@ -69,7 +69,7 @@ func TestReadAlongReadsTheColumnsOfLoad(t *testing.T) {
 	}
 	_, columns, _ := strings.Cut(loadTurn, "SELECT")
 	columns, _, _ = strings.Cut(columns, "FROM turns t JOIN sessions")
-	for name, query := range map[string]string{"loadTurn": columns, "loadRecent": loadRecent, "loadMemories": loadMemories} {
+	for name, query := range map[string]string{"loadTurn": columns, "loadRecent": loadRecent} {
 		if !strings.Contains(plain(body), plain(query)) {
 			t.Errorf("sb_load does not read %s as it is:\n%s", name, plain(query))
 		}

@@ -24,7 +24,8 @@ func TestClaimedTurnsAreReadAlong(t *testing.T) {
 			}
 		}
 		h.Commit(h.Begun("c", "1"), storetest.End("done", "answered"))
-		storetest.Exec(t, h.DB, "INSERT INTO memories (kind, scope, text, state, taint, created_at, updated_at) VALUES ('fact', 'global', 'snow is white', 'active', 'web', 1, 1)")
+		storetest.Exec(t, h.DB, "INSERT INTO memories (kind, scope, text, state, taint, created_at, updated_at) VALUES ('fact', 'global', 'snow is white', 'active', 'web', 1, 1)",
+			"UPDATE sessions SET private = 'on'")
 		first := storetest.Claiming(storetest.Entry("c", "2", "look \"here\"\n\u2028 ☃"))
 		first.Event.Message.Quote, first.Event.Message.Origin = "said before", "somebody"
 		c := h.Accept(first)[0].Claimed

@@ -35,11 +35,11 @@ func TestDictionariesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-// What roles are told and every planner reads of tools stands in the dictionary, as a request
+// What the roles of turns are told and every planner reads of tools stands in the dictionary, as a request
 // has it; a request grows with what does not. One that differs gets another number.
 func TestDictionaryHoldsWhatIsAskedToday(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"../../agent/roles/*.md", "../../agent/tools/pages/*.md"} {
+	for _, pattern := range []string{"../../agent/roles/planner.md", "../../agent/roles/reviewer.md", "../../agent/roles/worker.md", "../../agent/tools/pages/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatal(pattern, err)

@@ -36,7 +36,9 @@ const (
 		UPDATE turns SET ordered = ? WHERE message_id = ? AND rank > 0 AND retry_of IS NULL
 		AND NOT EXISTS (SELECT 1 FROM turns y WHERE y.merged_into = turns.id)`
 	deleteFiles   = `DELETE FROM attachments WHERE message_id = ?`
-	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', forwarded_from = '', attachments = 0 WHERE id = ?`
+	forgetText    = `UPDATE messages SET text = '', said = NULL, quote = '', forwarded_from = '', attachments = 0, report = substr(report, 1, 0) WHERE id = ?`
+	unfindMessage = `DELETE FROM recalled WHERE kind = 'message' AND ref = ?`
+	unfindResults = `DELETE FROM recalled WHERE kind = 'result' AND ref = ?`
 	forgetFiles   = `UPDATE attachments SET state = 'gone', name = '', blob = '' WHERE message_id = ?`
 	countMessages = `SELECT count(*) FROM messages WHERE turn_id = ? AND direction = 'in' AND (text <> '' OR attachments > 0)`
 )
@@ -173,7 +175,7 @@ func replace(t *database.Tx, e *intake.Entry, turn intake.TurnIntent, id, sessio
 		err = t.Do(forgetRetry, id) // it says something of its own now
 	}
 	if err == nil {
-		err = t.Do(deleteFiles, id)
+		err = t.Run(database.Do(deleteFiles, id), database.Do(unfindMessage, id))
 	}
 	if err != nil {
 		return err
@@ -201,7 +203,10 @@ func AcceptDeleted(t *database.Tx, e *intake.Entry, a *intake.Accepted) error {
 	var stopped []int64
 	for i := range states {
 		s := &states[i]
-		if _, err := t.Each([]string{forgetText, forgetFiles}, []any{s.ID}); err != nil {
+		if _, err := t.Each([]string{forgetText, forgetFiles, unfindMessage}, []any{s.ID}); err != nil {
+			return err
+		}
+		if err := t.Do(unfindResults, s.TurnID); err != nil {
 			return err
 		}
 		if s.TurnID == 0 || slices.Contains(stopped, s.TurnID) {

@@ -1,6 +1,7 @@
 package turns_test
 
 import (
+	"fmt"
 	"sync"
 	"testing"
 
@@ -310,9 +311,12 @@ func TestDeletedMessageStopsItsTurn(t *testing.T) {
 			t.Errorf("queued: %+v", a)
 		}
 		h.WantState(queued.TurnID, "cancelled")
+		h.Exec("INSERT INTO recalled (kind, ref, scope, said_at, mark, words) SELECT 'message', id, 'person:marco', 1, 'x', 'hello' FROM messages WHERE platform_id = 'm1'",
+			fmt.Sprintf("INSERT INTO recalled (kind, ref, scope, said_at, mark, words) VALUES ('result', %d, 'person:marco', 1, 'x', 'hello'), ('result', 999, 'person:marco', 1, 'x', 'hello')", ref.TurnID))
 		if a := h.One(deleted("c", "1", "d1")); a.TurnID != ref.TurnID || a.CancelTurn != ref.TurnID {
 			t.Errorf("running: %+v", a)
 		}
+		h.WantCount(1, "SELECT count(*) FROM recalled")
 		if d := h.Load(ref); d.CancelRequested != core.StopCancelled || d.Turn.Message.Text != "" {
 			t.Errorf("%+v", d)
 		}

@@ -16,15 +16,11 @@ var FrequentQueries = map[string]string{
 	fmt.Sprintf(claimable, "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
 	fmt.Sprintf(claimable, "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",
 	heldSessions: "turns USING INDEX turns_oldest (state=?)",
-	loadMemories: "memories USING INDEX memories_open (scope=? AND person=? AND session_id=?)",
-	loadTurn:     "memories USING INDEX memories_open",
+	loadTurn:     "x USING COVERING INDEX recalled_scope (scope=?)",
 }
 
-// What engines poll.
-const (
-	HeldSessions = heldSessions
-	LoadMemories = loadMemories
-)
+// HeldSessions is what engines poll.
+const HeldSessions = heldSessions
 
 // Blots are all the statements that take credentials out of a turn.
 var Blots = append([]string{updateBody}, blots...)

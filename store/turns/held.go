@@ -71,7 +71,7 @@ func (r *Store) Idle(ctx context.Context, session int64, after time.Duration) (a
 			again = database.Instant(due)
 			return nil
 		}
-		_, err = sessions.Emit(t, session, sessions.Event{Kind: eventSession, Data: database.JSONText(sessionData{"idle"})})
+		_, err = sessions.EmitRest(t, session, sessions.Event{Kind: eventSession, Data: database.JSONText(sessionData{"idle"})})
 		return err
 	})
 	return again, err

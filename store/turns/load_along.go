@@ -15,7 +15,7 @@ var errNotAlong = errors.New("this was not read along")
 
 // An alongArg is what sb_load gives: the rows of the queries that every turn is loaded
 // by, as lists of values. load runs over them as over a database.
-type alongArg struct{ Turn, Recent, Memories json.RawMessage }
+type alongArg struct{ Turn, Recent json.RawMessage }
 
 // load is nil when the turn has to be loaded by itself; whoever runs it then meets what
 // is wrong with it.
@@ -40,8 +40,6 @@ func (a *alongArg) Query(query string, _ ...any) (database.Rows, error) {
 	case loadRecent:
 		return rowsOf(a.Recent, "id", "author", "person", "direction", "class", "origin", "text", "forwarded_from", "taint", "count",
 			"happened_at", "created_at"), nil
-	case loadMemories:
-		return rowsOf(a.Memories, "kind", "text", "taint"), nil
 	}
 	return nil, errNotAlong
 }

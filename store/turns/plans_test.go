@@ -21,6 +21,5 @@ func TestPollsReadWhatTheyFind(t *testing.T) {
 	storetest.WantFewRows(t, map[string]string{
 		"claim":         `SELECT count(*) FROM sb_claimable(1, '["tg"]', '[]', 9000000000000000, 5)`,
 		"held sessions": storetest.Literal(turns.HeldSessions, "10", "10", "1"),
-		"facts":         storetest.Literal(turns.LoadMemories, "'eve'", "1"),
 	})
 }

@@ -14,12 +14,12 @@ import (
 	"switchboard/store/storetest"
 )
 
-// In a long session the agent sees the thirty latest messages, oldest first, whether
-// they are read with the claim or later; /reset leaves what came after it.
-func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
+// In a long session the agent sees the thirty latest messages, oldest first, whether they are read with the claim or later, and that there
+// were more which are not in the summary.
+func TestRecentOfALongSession(t *testing.T) {
 	each(t, func(t *testing.T, h *house) {
 		var said []string
-		for n := range 25 { // 50 messages, among those of another session
+		for n := range 60 { // 120 messages, among those of another session
 			ref := h.Begun("c", fmt.Sprint(n))
 			other := h.Begun("d", fmt.Sprint("other-", n))
 			for ref, of := range map[core.TurnRef]string{ref: "mine", other: "theirs"} {
@@ -30,31 +30,40 @@ func TestRecentOfALongSessionIsItsLatestThirty(t *testing.T) {
 			}
 			said = append(said, fmt.Sprint("hello ", n), fmt.Sprintf("mine: answer %d", n))
 		}
-		claimed := h.Accept(storetest.Claiming(storetest.Entry("c", "last", "and now?")))[0].Claimed
-		if claimed == nil {
-			t.Fatal("not claimed")
-		}
-		d, err := h.Router.Load(h.Ctx, claimed.TurnRef)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for way, data := range map[string]*core.TurnData{"loaded": d, "read with the claim": claimed.Data} {
-			if data == nil {
-				if strings.HasSuffix(t.Name(), "sqlite") {
-					continue
+		for _, tt := range []struct {
+			summed  string
+			want    int
+			leftOut bool
+		}{{"", 30, true}, {"hello 20", 30, true}, {"mine: answer 55", 30, false}, {"mine: answer 59", 30, false}} {
+			h.Exec(fmt.Sprintf("UPDATE sessions SET summed_to = coalesce((SELECT id FROM messages WHERE session_id = sessions.id AND text = '%s'), 0)", tt.summed))
+			claimed := h.Accept(storetest.Claiming(storetest.Entry("c", "after "+tt.summed, "and now?")))[0].Claimed
+			if claimed == nil {
+				t.Fatal("not claimed")
+			}
+			d, err := h.Router.Load(h.Ctx, claimed.TurnRef)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for way, data := range map[string]*core.TurnData{"loaded": d, "read with the claim": claimed.Data} {
+				if data == nil {
+					if strings.HasSuffix(t.Name(), "sqlite") {
+						continue
+					}
+					t.Fatal("nothing was read with the claim")
 				}
-				t.Fatal("nothing was read with the claim")
-			}
-			var got []string
-			for i, line := range data.State.Recent {
-				if line.Bot != (i%2 == 1) {
-					t.Errorf("%s: line %d is said by %q, a bot: %v", way, i, line.Author, line.Bot)
+				var got []string
+				for i, line := range data.State.Recent {
+					if in := slices.Index(said, line.Text) <= slices.Index(said, tt.summed); line.Bot != strings.HasPrefix(line.Text, "mine") || line.Summed != in {
+						t.Errorf("%s, %q: line %d is said by %q, a bot: %v, summed up: %v", way, tt.summed, i, line.Author, line.Bot, line.Summed)
+					}
+					got = append(got, line.Text)
 				}
-				got = append(got, line.Text)
+				if want := said[len(said)-tt.want:]; !slices.Equal(got, want) || data.State.LeftOut != tt.leftOut {
+					t.Errorf("%s, after %q the agent sees\n%q, not\n%q; %v are left out", way, tt.summed, got, want, data.State.LeftOut)
+				}
 			}
-			if want := said[len(said)-30:]; !slices.Equal(got, want) {
-				t.Errorf("%s, the agent sees\n%q, not\n%q", way, got, want)
-			}
+			h.Commit(claimed.TurnRef, storetest.End("failed", "x"))
+			said = append(said, "and now?")
 		}
 	})
 }

@@ -31,9 +31,18 @@ var blots = []string{
 	blotOut("plans", "turn_id = ?", "goal", "secrets"),
 	blotOut("tasks", "turn_id = ?", "detail", "args", "expect", "choices", "answer", "output", "hint"),
 	blotOut("reviews", "turn_id = ?", "reason", "learn"),
-	blotOut("memories", "turn_id = ?", "text"),
+	blotOut("memories", "turn_id = ?", "text", "category", "key"),
 	blotOut("llm_calls", "turn_id = ?", "error", "refused"),
 	blotOut("events", "turn_id = ?", "data"),
+}
+
+// unfound are statements of the same arguments that have nobody find by its words what a credential stood in.
+var unfound = []string{
+	`DELETE FROM recalled WHERE kind = 'message' AND ref IN (
+		SELECT id FROM messages WHERE text || coalesce(said, '') <> replace(text || coalesce(said, ''), ?, '') AND id IN (` + readBy + `))`,
+	`DELETE FROM recalled WHERE kind = 'result' AND EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = recalled.ref AND k.attempt = recalled.attempt
+		AND k.position = recalled.position AND k.output <> replace(k.output, ?, '')) AND ref = ?`,
+	`DELETE FROM recalled WHERE kind = 'memory' AND ref IN (SELECT id FROM memories WHERE text <> replace(text, ?, '') AND turn_id = ?)`,
 }
 
 func blotOut(table, where string, columns ...string) string {
@@ -72,7 +81,7 @@ func redact(t *database.Tx, turn int64, secrets []string) error {
 // blotOne puts blot in the place of each form in the rows of one turn.
 func blotOne(t *database.Tx, turn int64, forms []string) error {
 	for _, form := range forms {
-		for _, query := range blots {
+		for _, query := range slices.Concat(unfound, blots) {
 			args := slices.Repeat([]any{form}, strings.Count(query, "?")-1)
 			if err := t.Do(query, append(args, turn)...); err != nil {
 				return err

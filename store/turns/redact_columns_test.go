@@ -27,7 +27,7 @@ var notBlotted = map[string]string{
 	"who: a person's name, rights and settings": `
 		actions.person actions.used_by identities.person memories.person messages.person people.name people.role people.source people.timezone people.tools
 		people_away.identities people_away.name people_away.role people_away.tools sessions.language sessions.mode sessions.model sessions.person
-		sessions.timezone turns.person`,
+		sessions.private sessions.timezone turns.person memory_settings.denied memory_settings.person`,
 	"of an approval all but what was shown and said: states, names, a hash": `
 		approvals.channel approvals.data approvals.decided_by approvals.hash approvals.identity approvals.kind approvals.person approvals.rule approvals.scope
 		approvals.state approvals.taint approvals.tool`,
@@ -35,17 +35,21 @@ var notBlotted = map[string]string{
 	"hashes":                             `actions.code audit_segments.digest audit_segments.hash audit_segments.previous browsers.hash browsers.token chat_calls.key event_keys.key signins.hash tokens.hash`,
 	"what was used of models, and its sums": `
 		llm_calls.day llm_calls.model llm_calls.provider spending.day spending.name spending.scope usage.day usage.model usage.person usage.role`,
-	"nothing is written there yet":                                         `sessions.summary sessions.summary_taint`,
+	"made at rest, of what the turn's end left":                            `sessions.rest_fault sessions.summary sessions.summary_taint`,
+	"of memory: who, when and where it surfaces":                           `memory_copy.log memory_days.day memory_days.person memory_log.name memory_scopes.scope memory_wal.erased`,
 	"what a scanner, or we, say of a file":                                 `attachments.reason`,
 	"a row of the audit log stays as it was written, which its seal shows": `audit.action audit.data audit.outcome audit.person audit.rule audit.target audit.why`,
 	"of no turn: what is wanted later stays until it is deleted": `
 		jobs.name jobs.owner jobs.payload jobs.reason jobs.rules jobs.seen jobs.spec jobs.state jobs.taint jobs.text
 		notifications.person notifications.taint notifications.text runs.reason`,
-	"of no turn: what was refused as it came": `rejected.channel rejected.conversation rejected.raw rejected.reason`,
-	"of no turn: the settings":                `settings_versions.changes settings_versions.conversation settings_versions.layer settings_versions.person settings_versions.reason`,
-	"of no turn: API tokens, by name":         `tokens.name tokens.people tokens.scopes`,
-	"of no turn: browsers and their people":   `browsers.about browsers.person readings.person signins.person`,
-	"secrets in their own store, encrypted":   `secrets.ciphertext secrets.former secrets.name secrets.person secrets.tools`,
+	"of no turn: what strangers said, in a model's words": `messages.report`,
+	"of no turn: what was refused as it came":             `rejected.channel rejected.conversation rejected.raw rejected.reason`,
+	"of no turn: the settings":                            `settings_versions.changes settings_versions.conversation settings_versions.layer settings_versions.person settings_versions.reason`,
+	"of no turn: API tokens, by name":                     `tokens.name tokens.people tokens.scopes`,
+	"of no turn: browsers and their people":               `browsers.about browsers.person readings.person signins.person`,
+	"made of a turn once it has ended, of what was blotted": `recalled.kind recalled.mark recalled.scope recalled.taint recalled.words recalled_words_data.block
+		vectors.model vectors.scope vectors.vector`,
+	"secrets in their own store, encrypted": `secrets.ciphertext secrets.former secrets.name secrets.person secrets.tools`,
 }
 
 // A new column is either blotted with a turn's credentials, or it is said above why it need not be.

@@ -84,18 +84,21 @@ func TestRedactReachesBesideTheTurn(t *testing.T) {
 		}
 		h.Accept(storetest.Control(storetest.Entry("c", "2", "/status"), intake.EffectNone, "running: "+secret))
 		h.One(storetest.Entry("d", "3", "of another session: "+secret))
+		h.Exec("INSERT INTO recalled (kind, ref, scope, said_at, mark, words) SELECT 'message', id, 'person:marco', 1, 'x', 'w' FROM messages WHERE direction = 'in'")
 		e := storetest.Claiming(storetest.WithFile(storetest.Entry("c", "4", "read it"), "ref", 7))
 		e.Event.Message.Attachments[0].Name = secret + ".txt"
 		h.Commit(h.Accept(e)[0].Claimed.TurnRef, agent.Step{
 			Redact: []string{secret}, End: &agent.End{State: "failed", Outcome: "not_available"},
 		})
 		for query, want := range map[string]int{
-			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'":          1, // the other session's
-			"SELECT count(*) FROM messages WHERE text LIKE '%[redacted]'":        2,
-			"SELECT count(*) FROM attachments WHERE name LIKE '%hunter2%'":       0,
-			"SELECT count(*) FROM attachments WHERE name = '[redacted].txt'":     1,
-			"SELECT count(*) FROM deliveries WHERE text LIKE '%hunter2%'":        0,
-			"SELECT count(*) FROM deliveries WHERE text = 'running: [redacted]'": 1,
+			"SELECT count(*) FROM messages WHERE text LIKE '%hunter2%'":                                                                        1, // the other session's
+			"SELECT count(*) FROM messages WHERE text LIKE '%[redacted]'":                                                                      2,
+			"SELECT count(*) FROM attachments WHERE name LIKE '%hunter2%'":                                                                     0,
+			"SELECT count(*) FROM recalled r JOIN messages m ON m.id = r.ref WHERE m.text LIKE '%[redacted]%' AND m.text NOT LIKE '%running%'": 0,
+			"SELECT count(*) FROM recalled r JOIN messages m ON m.id = r.ref WHERE m.text LIKE '%hunter2%'":                                    1,
+			"SELECT count(*) FROM attachments WHERE name = '[redacted].txt'":                                                                   1,
+			"SELECT count(*) FROM deliveries WHERE text LIKE '%hunter2%'":                                                                      0,
+			"SELECT count(*) FROM deliveries WHERE text = 'running: [redacted]'":                                                               1,
 		} {
 			h.WantCount(want, query)
 		}

@@ -58,15 +58,24 @@ const (
 		WHERE turn_id = ? AND attempt = ? AND position = ?`
 	insertReview = `
 		INSERT INTO reviews (turn_id, attempt, position, status, reason, learn, taint, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
+	// insertLearning: of who wants nothing to be learned, and of a private chat, nothing is kept.
 	insertLearning = `
-		INSERT INTO memories (kind, scope, session_id, text, state, source, taint, turn_id, created_at, updated_at)
-		VALUES ('learning', 'session', ?, ?, 'pending', 'review', ?, ?, ?, ?)`
+		INSERT INTO memories (kind, scope, person, session_id, text, state, source, taint, turn_id, created_at, updated_at)
+		SELECT 'learning', 'session:' || t.session_id, t.person, t.session_id, CAST(? AS text), 'pending', CAST(? AS text), CAST(? AS text), t.id, CAST(? AS bigint), CAST(? AS bigint)
+		FROM turns t WHERE t.id = ? AND NOT EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = t.person AND m.learning = FALSE)
+			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = t.session_id AND s.private <> '')`
 	madeProgress = `UPDATE turns SET resumed = 0 WHERE id = ? AND resumed > 0`
 	endTurn      = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,
 			state = ?, outcome = ?, finished_at = ?, parked_at = coalesce(?, parked_at) WHERE id = ? RETURNING coalesce(draft_id, 0)`
 	// putOff says when a turn that is to be queued again may run, and puts it ahead of all that are queued.
-	putOff = `
+	// A question is put once, and answered in another turn; where memory is another's copy, there.
+	putQuestion    = `UPDATE memories SET asked_turn = ? WHERE id = ? AND kind = 'question' AND state = 'active'`
+	answerQuestion = `
+		UPDATE memories SET state = 'answered', updated_at = ? WHERE id = ? AND kind = 'question' AND state = 'active' AND asked_turn IS NOT NULL AND asked_turn <> ?
+			AND NOT EXISTS (SELECT 1 FROM memory_copy)`
+	dropQuestion = `DELETE FROM recalled WHERE kind = 'memory' AND ref = ?`
+	putOff       = `
 		UPDATE turns SET not_before = ?, waited = waited + ?, ahead = (
 			SELECT coalesce(min(q.rank), 0) - 1 FROM turns q WHERE q.session_id = turns.session_id AND q.rank < 0 AND q.state = 'queued')
 		WHERE id = ?`
@@ -139,6 +148,14 @@ func (w *stepWriter) plan(p *agent.PlanRow, changes []agent.TaskChange) []agent.
 			row.Expect, row.Choices, row.Answer, w.t.Now,
 			row.State, finished, row.Result != nil, result.End, result.Output, result.Code,
 			result.Rule, result.Hint, result.Taint)
+	}
+	switch {
+	case p.Question == 0:
+	case p.Answer == "":
+		w.exec(putQuestion, w.turn, p.Question)
+	case w.exec(answerQuestion, w.t.Now, p.Question, w.turn) > 0:
+		w.exec(dropQuestion, p.Question)
+		w.exec(insertLearning, p.Answer, "answer", "", w.t.Now, w.t.Now, w.turn)
 	}
 	return left
 }
@@ -214,7 +231,7 @@ func (w *stepWriter) review(r *agent.Review) {
 	taint := database.Clean(string(r.Taint))
 	w.exec(insertReview, w.turn, r.Attempt, r.Position, r.Status, r.Reason, r.Learn, taint, w.t.Now)
 	if r.Learn != "" {
-		w.exec(insertLearning, w.session, r.Learn, taint, w.turn, w.t.Now, w.t.Now)
+		w.exec(insertLearning, r.Learn, "review", taint, w.t.Now, w.t.Now, w.turn)
 	}
 }
 

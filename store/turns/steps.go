@@ -44,7 +44,7 @@ func (r *Store) Commit(ctx context.Context, ref core.TurnRef, step agent.Step, s
 	if e := step.End; e != nil && !away && (parks(e) || !turns.TurnRunning.To(turns.TurnState(e.State))) {
 		return nil, fmt.Errorf("commit step: a turn cannot end as %q: %w", e.State, core.ErrConflict)
 	}
-	if r.PG() && !away && len(step.Redact) == 0 && !slices.ContainsFunc(says, outbox.Special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
+	if r.PG() && !away && len(step.Redact) == 0 && (step.Plan == nil || step.Plan.Question == 0) && !slices.ContainsFunc(says, outbox.Special) && !slices.ContainsFunc(step.Tasks, rare) { // what is rare, and many statements
 		return r.callStep(ctx, ref, &step, says)
 	}
 	bodies := packCalls(step.Calls) // here, and not while everybody waits for the writer
