@@ -40,6 +40,9 @@ func (t *tasks) act(ctx context.Context, plan *PlanRow, i int) error {
 	}
 	decision, ask, refused := t.allowed(ctx, plan, i)
 	if refused != nil {
+		if err := t.halted(ctx); err != nil { // it was refused for want of an answer, and is asked for again
+			return err
+		}
 		return t.settle(ctx, plan, i, TaskFailed, refused)
 	}
 	if task.State == TaskPending {
@@ -138,6 +141,9 @@ func (t *tasks) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Deci
 	}
 	if n := t.uses(&plan.Tasks[i]); n >= maxRepeats {
 		return d, ask, t.refused("cycle", "agent.cycle", fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n))
+	}
+	if d = t.rights.confirm(ctx, q, d); d.Verdict == tools.Refuse {
+		return d, ask, t.refused("not_permitted", d.Rule, d.Reason)
 	}
 	switch {
 	case d.Verdict != tools.Ask:

@@ -41,6 +41,10 @@ type Options struct {
 	Guard Guard
 	// Mask keeps known secrets from models, and out of what they answer.
 	Mask *secrets.Masker
+	// Memory is asked once a turn, where something is remembered that may concern it; nil: nothing is.
+	Memory Memory
+	// Forgetful: nothing is kept of what reviews teach.
+	Forgetful bool
 }
 
 // An Agent answers turns. It holds nothing of a turn and may run many at once.
@@ -141,6 +145,7 @@ type run struct {
 	tasks    *tasks
 	reviewer *reviewer
 	teller   *teller
+	memory   Memory // nil: there is none
 }
 
 func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
@@ -151,7 +156,7 @@ func newRun(a *Agent, turn Turn, journal Journal, resumed *State) *run {
 	rights := &rights{w.record, a.gate, a.toolbox}
 	prompts := &prompts{w.record, rights, a.roles, a.systems}
 	asker := &asker{w, prompts, a.models, a.opts.Length, a.opts.Mask}
-	return &run{w, rights, &planner{asker, rights}, &tasks{w, rights, a.shell, a.opts.Guard}, &reviewer{asker}, &teller{asker}}
+	return &run{w, rights, &planner{asker, rights}, &tasks{w, rights, a.shell, a.opts.Guard}, &reviewer{asker, a.opts.Forgetful}, &teller{asker}, a.opts.Memory}
 }
 
 // answer is the whole of a turn: plan, execute, plan again.
@@ -159,6 +164,7 @@ func (r *run) answer(ctx context.Context) error {
 	if r.turn.Order != nil {
 		return r.obey(ctx)
 	}
+	r.recall(ctx)
 	for attempt := 0; ; attempt++ {
 		if err := r.gather(ctx, attempt); err != nil {
 			return err

@@ -1,13 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"switchboard/agent/llm"
+	"switchboard/agent/memory"
 	"switchboard/internal/secrets"
 )
 
@@ -82,12 +83,7 @@ func (a *asker) askUntil(ctx context.Context, tries int, q question, read func(C
 // was streamed of an answer that broke off stays in view, unless another is begun: the
 // person has read it, and what ends the turn stands behind it.
 func (a *asker) ask(ctx context.Context, q question) (Call, error) {
-	models := []string{a.modelOf[q.role]}
-	for _, fallback := range a.cfg.Fallback {
-		if !slices.Contains(models, fallback) {
-			models = append(models, fallback)
-		}
-	}
+	models := a.cfg.candidates(a.modelOf[q.role])
 	since, again := a.failedBefore(q.step, len(models))
 	if !again {
 		since = a.now()
@@ -171,9 +167,8 @@ func (a *asker) complete(ctx context.Context, q question, step, model string, sp
 		defer cancel()
 	}
 	length := a.length(limited, model)
-	system, user := q.prompt(a.promptSize(length, q.schema))
-	if length.Tokens > 0 && llm.Tokens(system)+llm.Tokens(user) > length.Tokens {
-		err := fmt.Errorf("%w: it reads some %d tokens, and there are more; if it reads more, set context_tokens of the model", llm.ErrContextTooLong, length.Tokens)
+	system, user := q.prompt(a.cfg.promptSize(length, q.schema))
+	if err := tooLong(length, system, user); err != nil {
 		return Call{Step: step, Role: q.role, Error: err.Error()}, err
 	}
 	req.System, req.User = mask.Stable(system), mask.Text(user)
@@ -190,15 +185,63 @@ func (a *asker) complete(ctx context.Context, q question, step, model string, sp
 		call.Error = mask.Text(tidy(err.Error()))
 		return call, err
 	}
-	if call.Answer = tidy(response.Text); q.schema != nil {
-		call.Answer = mask.JSON(call.Answer)
-	} else {
-		call.Answer = mask.Text(call.Answer)
-	}
+	call.Answer = answerOf(response, q.schema, mask)
 	if q.schema == nil && response.Finish == "length" && call.Answer != "" {
 		call.Answer += " […]"
 	}
 	return call, nil
+}
+
+// A roleAsker asks about what is of no turn.
+type roleAsker struct {
+	*Agent
+	through Models
+}
+
+// Asker asks the models of roles about what is of no turn. through makes the calls, and may count what they cost.
+func (a *Agent) Asker(through func(Models) Models) memory.Asker {
+	return roleAsker{a, through(a.models)}
+}
+
+// Complete asks under the role's own prompt where req has no other, and then the fallbacks. Known secrets stay out of what is asked and
+// answered. What is wrong with an answer is for the caller to say, also of one that is cut off.
+func (a roleAsker) Complete(ctx context.Context, role string, req llm.Request) (response llm.Response, err error) {
+	mask := a.opts.Mask
+	req.Role, req.Timeout = role, a.cfg.LLMTimeout
+	req.System, req.User = mask.Stable(cmp.Or(req.System, a.roles[role])), mask.Text(req.User)
+	var faults []error
+	for _, model := range a.cfg.candidates(a.cfg.modelOf(role)) {
+		length := a.opts.Length(ctx, model)
+		length.Tokens = a.cfg.promptSize(length, req.Schema)
+		if err = tooLong(length, req.System, req.User); err == nil {
+			response, err = a.through.Complete(ctx, model, req)
+		}
+		if err == nil || gaveAnswer(response, err) {
+			response.Text = answerOf(response, req.Schema, mask)
+			return response, nil
+		}
+		if ctx.Err() != nil {
+			return response, err
+		}
+		faults = append(faults, err)
+	}
+	return response, errors.Join(faults...)
+}
+
+// tooLong refuses a prompt of which the model would not read all.
+func tooLong(length llm.Length, system, user string) error {
+	if length.Tokens == 0 || llm.Tokens(system)+llm.Tokens(user) <= length.Tokens {
+		return nil
+	}
+	return fmt.Errorf("%w: it reads some %d tokens, and there are more; if it reads more, set context_tokens of the model", llm.ErrContextTooLong, length.Tokens)
+}
+
+// answerOf is a model's answer without known secrets, fit for every database.
+func answerOf(response llm.Response, schema *llm.Schema, mask *secrets.Masker) string {
+	if schema != nil {
+		return mask.JSON(tidy(response.Text))
+	}
+	return mask.Text(tidy(response.Text))
 }
 
 // gaveAnswer says of a failed call that there is an answer: one that is finished and empty, cut off or no JSON
@@ -208,11 +251,11 @@ func gaveAnswer(response llm.Response, err error) bool {
 }
 
 // promptSize is how many tokens a prompt may have beside the schema; 0: any number.
-func (a *asker) promptSize(length llm.Length, schema *llm.Schema) int {
+func (c Config) promptSize(length llm.Length, schema *llm.Schema) int {
 	if length.Tokens == 0 {
 		return 0
 	}
-	size := min(int(a.cfg.ContextCeiling*float64(length.Tokens)), length.Tokens-length.Answer)
+	size := min(int(c.ContextCeiling*float64(length.Tokens)), length.Tokens-length.Answer)
 	if schema != nil {
 		size -= llm.Tokens(compact(schema.JSON))
 	}

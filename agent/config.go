@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
+
+	"switchboard/agent/memory"
 )
 
 // Config is the table [agent].
@@ -22,7 +25,8 @@ type Config struct {
 	// Fallback are models tried in order when one fails or stalls. Where all are away the
 	// turn waits and they are tried again, until [router] stale_after is over. Default none.
 	Fallback []string `toml:"fallback"`
-	// ContextMessages are kept raw after a summary. Default 5.
+	// ContextMessages stand in prompts as they were written although the summary says what they said; what it does not say does all the
+	// same. Default 5.
 	ContextMessages int `toml:"context_messages"`
 	// ContextCeiling is the fraction of a model's context_tokens that a prompt may
 	// fill, above 0 and at most 1. Default 0.9.
@@ -82,16 +86,41 @@ func DefaultConfig() Config {
 	}
 }
 
-// Roles maps each role that asks a model in this build to the name of its model,
+// Roles maps each role of a turn, and each of memory that has a model of its own, to the name of its model,
 // and each fallback, as "fallback 1", to itself.
 func (c Config) Roles() map[string]string {
 	roles := map[string]string{
 		rolePlanner: c.Planner, roleReviewer: cmp.Or(c.Reviewer, c.Planner), roleWorker: cmp.Or(c.Worker, c.Planner),
 	}
+	for role, own := range map[string]string{memory.RoleCurator: c.Curator, memory.RoleSummarizer: c.Summarizer, memory.RoleParaphraser: c.Paraphraser} {
+		if own != "" {
+			roles[role] = own
+		}
+	}
 	for i, model := range c.Fallback {
 		roles[fmt.Sprintf("fallback %d", i+1)] = model
 	}
 	return roles
+}
+
+// modelOf is the model of any role.
+func (c Config) modelOf(role string) string {
+	roles := c.Roles()
+	if role == memory.RoleParaphraser {
+		return cmp.Or(roles[role], c.Summarizer, c.Planner)
+	}
+	return cmp.Or(roles[role], c.Planner)
+}
+
+// candidates are the models that are asked in order: the one of the role, then the fallbacks.
+func (c Config) candidates(model string) []string {
+	models := []string{model}
+	for _, fallback := range c.Fallback {
+		if !slices.Contains(models, fallback) {
+			models = append(models, fallback)
+		}
+	}
+	return models
 }
 
 // Validate returns all that is wrong with c, joined; each error begins with the

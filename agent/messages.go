@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 )
 
@@ -14,17 +15,24 @@ func (r *record) contextTaint() tools.Taint {
 	for _, added := range r.Added {
 		taint = taint.Join(incomingTaint(added.Incoming))
 	}
-	taint = taint.JoinIf(r.turn.Session.Summary != "", r.turn.Session.SummaryTaint)
-	for _, facts := range [][]Fact{r.Facts, r.Questions} {
-		for _, fact := range facts {
-			taint = taint.Join(fact.Taint)
-		}
-	}
+	taint = taint.JoinIf(r.turn.Session.Summary != "", r.turn.Session.SummaryTaint).JoinIf(len(r.Reports) > 0, tools.Others)
 	for i := range r.Recent {
 		line := &r.Recent[i]
 		taint = taint.Join(lineTaint(line, r.turn.Person.Name)).JoinIf(len(line.Attachments) > 0, "file") // their names are outside text
 	}
 	return taint
+}
+
+// questions are those that a plan may put, and those put a little while ago that the person may have answered: what comes from elsewhere
+// has no say in that.
+func (r *record) questions() (open, asked []memory.Entry) {
+	if r.turn.Limits.NoQuestions {
+		return nil, nil
+	}
+	if open = r.known.Of(memory.Question); r.taint != tools.Clean || strings.TrimSpace(r.ownWords()) == "" {
+		return open, nil
+	}
+	return open, r.known.Asked
 }
 
 // incomingTaint is the taint of what a message brings along.
@@ -58,6 +66,15 @@ func formerTaint(former []Former) (taint tools.Taint) {
 type turnMessage struct {
 	Incoming
 	former []Incoming // what it was before it was edited, oldest first
+}
+
+// written is what the person wrote for an attempt, a line for each message.
+func (r *record) written(attempt int) string {
+	var said strings.Builder
+	for _, m := range r.messages(attempt) {
+		said.WriteString(m.Text + "\n")
+	}
+	return said.String()
 }
 
 // messages is what the person said as far as that attempt heeds it: the turn's

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"switchboard/agent/llm"
+	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 )
 
@@ -12,6 +13,9 @@ import (
 type Gate interface {
 	// Decide looks up the person's rights each time and answers at once.
 	Decide(q tools.Question) tools.Decision
+	// Confirm is what becomes of a decision that does not refuse as the tool is about to run: it may be refused
+	// after all. It may wait for an external service, for two seconds at most.
+	Confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision
 }
 
 // Models answers questions; *llm.Models is one.
@@ -48,6 +52,13 @@ type Guard interface {
 	// Safe says whether a side effect may begin now; it answers at once. The context
 	// of a Guard from before the leases ran out has ended by the time Safe is true again.
 	Safe() bool
+}
+
+// Memory knows what is remembered; router/memory has one.
+type Memory interface {
+	// Recall is what concerns a message of these words, said at a place. What would taint the turn it leaves out: a turn that goes on after
+	// a crash may be told something else.
+	Recall(ctx context.Context, at memory.Place, said string) (memory.Known, error)
 }
 
 // Shell runs exec tasks; *tools.Exec is one.

@@ -69,7 +69,7 @@ func TestPromptsPassTheStrictFake(t *testing.T) {
 		server.Fenced(marker)
 	}
 	server.Forbid(roleWorker, "REQUEST", "LINE", "QUESTION")
-	server.Forbid(roleReviewer, "FACT", "SUMMARY", "LINE", "QUESTION")
+	server.Forbid(roleReviewer, "FACT", "SUMMARY", "LINE", "QUESTION", "PREFERS", "RULE")
 	w := fullWorld(t)
 	script := w.answer
 	server.Handle(func(req llmtest.Request) llmtest.Reply {

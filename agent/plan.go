@@ -24,9 +24,13 @@ func (p *planner) plan(ctx context.Context, attempt int) (*PlanRow, error) {
 	}
 	var retry planRetry
 	var plan Plan
+	schema := &PlanSchema
+	if open, asked := p.questions(); len(open)+len(asked) > 0 {
+		schema = &askSchema
+	}
 	tries := 1 + p.cfg.MaxValidationRetries
 	ok, err := p.askUntil(ctx, tries, question{
-		step: fmt.Sprintf("plan.%d", attempt), heeds: p.heeded(attempt), role: rolePlanner, schema: &PlanSchema,
+		step: fmt.Sprintf("plan.%d", attempt), heeds: p.heeded(attempt), role: rolePlanner, schema: schema,
 		prompt:  func(size int) (string, string) { return p.prompts.plannerPrompt(attempt, retry, size) },
 		partial: p.readyAnswer,
 	}, func(call Call) (faults []string, ride bool, err error) {
@@ -80,6 +84,13 @@ func (p *planner) adopt(ctx context.Context, attempt int, plan Plan) (*PlanRow, 
 	row := PlanRow{Attempt: attempt, Goal: plan.Goal, Tasks: make([]TaskRow, len(plan.Tasks))}
 	for i, task := range plan.Tasks {
 		row.Tasks[i] = TaskRow{Task: task, Position: i, State: TaskPending}
+	}
+	row.Question = plan.Question
+	_, asked := p.questions()
+	for _, q := range asked {
+		if said := p.ownWords(); q.ID == plan.Question {
+			row.Answer = fmt.Sprintf("Asked “%s”, %s answered: %s", q.Text, p.turn.Person.Name, p.mask.Text(tidy(clip(strings.TrimSpace(said), 1500))))
+		}
 	}
 	repeated := p.tried(row.Tasks)
 	if err := p.stage(ctx, Step{Plan: &row}); err != nil {

@@ -165,13 +165,11 @@ func TestOutsideTextInTheContextTaintsTheTurn(t *testing.T) {
 	for name, change := range map[string]func(*world){
 		"message":    func(w *world) { w.turn.Message.Taint = "forwarded" },
 		"passed on":  func(w *world) { w.turn.Message.Passed = []Passed{{Text: "p"}} },
-		"question":   func(w *world) { w.journal.context.Questions = []Fact{{Text: "q", Taint: "web"}} },
 		"another":    func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Author: "bob"}} },
 		"to another": func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Bot: true, To: "bob"}} },
 		"quote":      func(w *world) { w.turn.Message.Quote = "said" },
 		"attachment": func(w *world) { w.turn.Message.Attachments = []Attachment{{Name: "a"}} },
 		"summary":    func(w *world) { w.turn.Session.Summary, w.turn.Session.SummaryTaint = "s", "web" },
-		"fact":       func(w *world) { w.journal.context.Facts = []Fact{{Text: "f", Taint: "web"}} },
 		"recent":     func(w *world) { w.journal.context.Recent = []Line{{Text: "l", Bot: true, Taint: "web"}} },
 		"resumed task": func(w *world) {
 			w.journal.context.Plans = []PlanRow{{Tasks: []TaskRow{{Result: &tools.Result{Taint: "web"}}}}}

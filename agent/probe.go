@@ -66,13 +66,16 @@ func TryModel(ctx context.Context, cfg Config, models Models, model string, opts
 type permit struct{}
 
 func (permit) Decide(tools.Question) tools.Decision { return tools.Decision{Verdict: tools.Allow} }
+func (permit) Confirm(_ context.Context, _ tools.Question, d tools.Decision) tools.Decision {
+	return d
+}
 
 // tryPlan asks for a plan, and once more where it had faults.
 func (p *planner) tryPlan(ctx context.Context, model string, t *Probe) error {
 	var retry planRetry
 	for try := range 2 {
 		began := time.Now()
-		system, user := p.prompts.plannerPrompt(0, retry, p.promptSize(p.length(ctx, model), &PlanSchema))
+		system, user := p.prompts.plannerPrompt(0, retry, p.cfg.promptSize(p.length(ctx, model), &PlanSchema))
 		resp, err := p.models.Complete(ctx, model, llm.Request{Role: rolePlanner, Schema: &PlanSchema, System: system, User: user, Timeout: tryTimeout})
 		if try == 0 {
 			t.Took, t.Claimed = time.Since(began), resp.Usage.Claimed
@@ -101,7 +104,7 @@ func (p *planner) tryPlan(ctx context.Context, model string, t *Probe) error {
 // tryLength asks for a number at the beginning of a prompt that is as long as prompts may be, or longPrompt.
 func (p *planner) tryLength(ctx context.Context, model string, t *Probe) error {
 	size := longPrompt
-	if n := p.promptSize(p.length(ctx, model), nil); n > 0 {
+	if n := p.cfg.promptSize(p.length(ctx, model), nil); n > 0 {
 		size = min(size, n)
 	}
 	number := fmt.Sprint(100_000 + rand.N(900_000))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 )
 
@@ -23,12 +24,17 @@ type record struct {
 	timeout time.Duration     // how long the turn may take in all
 	modelOf map[string]string // each role's; the turn may have a planner of its own
 	calls   map[string]Call   // State.Calls by step
+	leftTo  int64             // the newest message before the turn that does not stand in its prompts, but in the summary; 0: none
+	known   memory.Known      // what is remembered that concerns the turn
 	taint   tools.Taint       // of the turn so far
 }
 
 func newRecord(cfg Config, now func() time.Time, turn Turn, resumed *State) *record {
 	r := &record{State: *resumed, turn: turn, cfg: cfg, now: now, timeout: cfg.TurnTimeout, calls: make(map[string]Call, len(resumed.Calls))}
 	r.Plans, r.Said, r.Added = nil, slices.Clone(resumed.Said), slices.Clone(resumed.Added) // the mirror is ours, the journal's state is not
+	if turn.Session.Summary != "" {
+		r.leaveSummed()
+	}
 	for i := range resumed.Plans {
 		r.Plans = append(r.Plans, clonePlan(&resumed.Plans[i]))
 	}
@@ -48,6 +54,22 @@ func newRecord(cfg Config, now func() time.Time, turn Turn, resumed *State) *rec
 		r.inherit(task.Result)
 	}
 	return r
+}
+
+// leaveSummed leaves out what the summary says, but for the newest lines. In a direct chat it says nothing of what is tainted.
+func (r *record) leaveSummed() {
+	var kept []Line
+	for i, line := range r.Recent {
+		if line.Summed && i < len(r.Recent)-r.cfg.ContextMessages && !(r.turn.Place.Direct && lineTaint(&line, r.turn.Person.Name) != tools.Clean) {
+			r.leftTo = line.ID
+		} else {
+			kept = append(kept, line)
+		}
+	}
+	if r.leftTo > 0 && len(kept) > 0 {
+		r.Reports = slices.DeleteFunc(slices.Clone(r.Reports), func(l Line) bool { return l.At.Before(kept[0].At) })
+	}
+	r.Recent = kept
 }
 
 // timeLeft is until turn_timeout.

@@ -16,7 +16,10 @@ const reviewRetries = 3
 const noReason = "the result was not what was expected (the reviewer gave no reason)"
 
 // A reviewer has the tasks of a turn judged.
-type reviewer struct{ *asker }
+type reviewer struct {
+	*asker
+	forgetful bool // what it teaches is not kept
+}
 
 // review has a finished exec or tool task judged; ok says that the plan goes on.
 // A verdict ok rides on the next commit. A replan is committed at once, or with the
@@ -29,6 +32,9 @@ func (r *reviewer) review(ctx context.Context, plan *PlanRow, i int) (ok bool, e
 	v, err := r.judge(ctx, plan, i)
 	if err != nil {
 		return false, err
+	}
+	if r.forgetful || r.turn.Session.Private {
+		v.learn = ""
 	}
 	reasons := r.reasons()
 	err = r.stage(ctx, Step{Review: &Review{

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 
 	"switchboard/agent/tools"
@@ -23,8 +24,7 @@ const (
 // decide asks the policy gate about a tool, or a command, for the turn as it is now. What
 // is neither allowed nor asked for is refused.
 func (r *rights) decide(q tools.Question) tools.Decision {
-	q.Person, q.Channel, q.Direct, q.Mode = r.turn.Person.Name, r.turn.Place.Channel, r.turn.Place.Direct, r.turn.Session.Mode
-	q.Taint = r.taintOf(q)
+	q = r.asked(q)
 	if q.Sends != "" || len(q.Keeps) > 0 {
 		q.Words = r.ownWords()
 	}
@@ -33,6 +33,19 @@ func (r *rights) decide(q tools.Question) tools.Decision {
 		d.Verdict = tools.Refuse
 	}
 	return d
+}
+
+// asked is a question with who asks it, and where.
+func (r *rights) asked(q tools.Question) tools.Question {
+	place := &r.turn.Place
+	q.Person, q.Channel, q.Group, q.Direct, q.Mode = r.turn.Person.Name, place.Channel, place.Group, place.Direct, r.turn.Session.Mode
+	q.Taint = r.taintOf(q)
+	return q
+}
+
+// confirm has the gate confirm a decision as the tool is about to run.
+func (r *rights) confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision {
+	return r.gate.Confirm(ctx, r.asked(q), d)
 }
 
 // narrowed is a decision of the gate under the turn's terms. What asks stays so, as it may be

@@ -10,20 +10,18 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"switchboard/agent/memory"
 )
 
-// The roles. Curator, summarizer and paraphraser have their prompts but no caller
-// in this package yet.
+// The roles of a turn; those of memory are its own.
 const (
-	rolePlanner     = "planner"
-	roleReviewer    = "reviewer"
-	roleWorker      = "worker"
-	roleCurator     = "curator"
-	roleSummarizer  = "summarizer"
-	roleParaphraser = "paraphraser"
+	rolePlanner  = "planner"
+	roleReviewer = "reviewer"
+	roleWorker   = "worker"
 )
 
-var allRoles = []string{roleCurator, roleParaphraser, rolePlanner, roleReviewer, roleSummarizer, roleWorker}
+var allRoles = []string{memory.RoleCurator, memory.RoleParaphraser, rolePlanner, roleReviewer, memory.RoleSummarizer, roleWorker}
 
 //go:embed roles/*.md
 var builtinRoles embed.FS

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"switchboard/agent/form"
 )
 
 // secretsGiven finds a key "secrets" whose value is anything but null or an empty
@@ -24,7 +26,7 @@ func holdsSecrets(answer string) bool {
 		return false
 	}
 	for key, raw := range top {
-		if strings.EqualFold(key, "secrets") && !emptyList(raw) {
+		if strings.EqualFold(key, "secrets") && !form.Empty(raw) {
 			return true
 		}
 	}

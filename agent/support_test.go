@@ -284,15 +284,16 @@ type world struct {
 	opts    Options
 	extra   []tools.Tool
 
-	mu     sync.Mutex
-	answer func(ctx context.Context, model string, req llm.Request) (llm.Response, error)
-	exec   func(ctx context.Context, cmd tools.Command) tools.Result
-	decide func(q tools.Question) tools.Decision
-	stop   context.CancelCauseFunc // set by restarted
-	asked  []llm.Request
-	models []string
-	ran    []string
-	gated  []tools.Question
+	mu      sync.Mutex
+	answer  func(ctx context.Context, model string, req llm.Request) (llm.Response, error)
+	exec    func(ctx context.Context, cmd tools.Command) tools.Result
+	decide  func(q tools.Question) tools.Decision
+	confirm func(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision
+	stop    context.CancelCauseFunc // set by restarted
+	asked   []llm.Request
+	models  []string
+	ran     []string
+	gated   []tools.Question
 }
 
 func newWorld(t testing.TB) *world {
@@ -344,6 +345,13 @@ func (w *world) Decide(q tools.Question) tools.Decision {
 		return w.decide(q)
 	}
 	return tools.Decision{Verdict: tools.Allow, Rule: "test"}
+}
+
+func (w *world) Confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision {
+	if w.confirm != nil {
+		return w.confirm(ctx, q, d)
+	}
+	return d
 }
 
 // tool makes a tool that counts its uses in w.ran.

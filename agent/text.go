@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"switchboard/agent/form"
 	"switchboard/agent/tools"
 )
 
@@ -25,21 +26,7 @@ func word(is bool, yes, no string) string {
 
 func oneLine(text string) string { return clip(strings.Join(strings.Fields(text), " "), 300) }
 
-// indent keeps text from looking like structure: only its first line begins at
-// the margin, and not as a heading or a fence.
-func indent(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(strings.TrimSpace(text), "\r\n", "\n"), "\r", "\n")
-	text = strings.ReplaceAll(text, "\n", "\n  ")
-	if strings.HasPrefix(text, "#") || strings.HasPrefix(text, "<<<") {
-		text = "  " + text
-	}
-	return text
-}
-
-// tidy makes text fit for every database: valid UTF-8 without NUL.
-func tidy(text string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
-}
+var indent, tidy = form.Indent, form.Tidy
 
 // clip shortens text to about limit bytes: its beginning, a mark, its end.
 func clip(text string, limit int) string {

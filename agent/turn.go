@@ -77,6 +77,7 @@ type Session struct {
 	TimeZone     string // by which the turn's person reads times here; an IANA name
 	// Instructions are what the person's program has us heed here; under our own. Empty: it says nothing.
 	Instructions string
+	Private      bool // nothing is learned of what is said here, and nothing recalled
 }
 
 // Person is who the turn works for.
@@ -89,8 +90,9 @@ type Person struct {
 // Place says where the turn speaks; from Features and policy.
 type Place struct {
 	Channel string
-	Direct  bool // a chat with one person; otherwise others read along
-	MaxText int  // longest part in the platform's units; 0: no limit
+	Group   string // channels.Conversation.Place; of a direct chat it says nothing
+	Direct  bool   // a chat with one person; otherwise others read along
+	MaxText int    // longest part in the platform's units; 0: no limit
 	Files   bool
 	Buttons bool
 	Rich    bool // more than plain text is shown
@@ -174,9 +176,11 @@ type Added struct {
 // State is what Resume returns.
 type State struct {
 	// context
-	Facts     []Fact
-	Questions []Fact // open questions, oldest first
-	Recent    []Line // what was said before this turn's message, oldest first, at most 30
+	Remembers bool   // something is remembered that may concern the turn: Options.Memory is asked
+	Recent    []Line // what was said before this turn's message, oldest first: the newest, and all that is not in the summary, at most 30
+	LeftOut   bool   // there was more before these that is not in the summary
+	// Reports say in a model's words what strangers wrote there lately, oldest first. They taint, also an empty one, which was taken back since.
+	Reports []Line
 	// what was committed of this turn
 	Calls []Call    // model answers, by Step
 	Plans []PlanRow // by Attempt
@@ -187,14 +191,10 @@ type State struct {
 	Former []Former
 }
 
-// A Fact is something remembered.
-type Fact struct {
-	Text  string
-	Taint tools.Taint
-}
-
 // A Line is one message of the conversation.
 type Line struct {
+	ID            int64
+	Summed        bool // it is in the session's summary, if there is one
 	Author        string
 	Bot           bool   // we said it
 	Job           bool   // a job of its author's asked for it, and nobody typed it then
@@ -318,9 +318,10 @@ const (
 
 // A Plan is what the planner writes, in the schema's own shape.
 type Plan struct {
-	Goal    string    `json:"goal"`
-	Secrets *struct{} `json:"secrets"` // always null
-	Tasks   []Task    `json:"tasks"`
+	Goal     string    `json:"goal"`
+	Secrets  *struct{} `json:"secrets"`            // always null
+	Question int64     `json:"question,omitempty"` // of Known, that it puts or that was answered; 0: none
+	Tasks    []Task    `json:"tasks"`
 }
 
 // A Task is one step of a plan; unused fields are nil.
@@ -340,6 +341,9 @@ type PlanRow struct {
 	Goal    string
 	Secrets []string // names only
 	Tasks   []TaskRow
+	// Question is the memory that the plan puts to the person or, with Answer, that they answered; 0: none. It is not read again.
+	Question int64
+	Answer   string // the question with what they answered; becomes a pending learning
 }
 
 // A TaskRow is a task as stored.

@@ -8,6 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 	"switchboard/internal/words"
 )
@@ -37,6 +38,10 @@ func (p *planner) validate(plan Plan) []string {
 		default:
 			v.fault("type", "must be exec, msg or tool")
 		}
+	}
+	open, asked := p.questions()
+	if n := plan.Question; n != 0 && !slices.ContainsFunc(slices.Concat(open, asked), func(e memory.Entry) bool { return e.ID == n }) {
+		v.faults = append(v.faults, fmt.Sprintf("field question: there is no question %d to be put, or that was put", n))
 	}
 	v.task = last + 1
 	if plan.Tasks[last].Type != TaskMsg {

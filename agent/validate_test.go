@@ -18,6 +18,9 @@ func TestSchemasAreStrict(t *testing.T) {
 	if err := llmtest.CheckSchema(PlanSchema.Name, true, PlanSchema.JSON); err != nil {
 		t.Errorf("plan: %v", err)
 	}
+	if err := llmtest.CheckSchema(askSchema.Name, true, askSchema.JSON); err != nil || !strings.Contains(string(askSchema.JSON), `"question"`) {
+		t.Errorf("plan with a question: %v", err)
+	}
 	if err := llmtest.CheckSchema(ReviewSchema.Name, true, ReviewSchema.JSON); err != nil {
 		t.Errorf("review: %v", err)
 	}

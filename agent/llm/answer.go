@@ -88,9 +88,7 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 		return answerError("its answer is not JSON: " + p.mask.Text(err.Error()))
 	}
 	if len(s.fault) > 0 {
-		var e apiError
-		_ = json.Unmarshal(s.fault, &e)
-		return p.fault(e.status(), w.header, p.mask.Bytes(w.complaint(s.fault)), t, req, m)
+		return p.said(s.fault, w, t, req, m)
 	}
 	if s.nothing {
 		return answerError("its answer is empty (no choices)")
@@ -113,6 +111,13 @@ func (p *provider) read(resp *Response, w *wire, t target, req Request, m mode, 
 		return answerError("its answer is not the JSON that was asked for")
 	}
 	return nil
+}
+
+// said names what a fault means that comes in place of an answer.
+func (p *provider) said(fault json.RawMessage, w *wire, t target, req Request, m mode) error {
+	var e apiError
+	_ = json.Unmarshal(fault, &e)
+	return p.fault(e.status(), w.header, p.mask.Bytes(w.complaint(fault)), t, req, m)
 }
 
 // bill is what an answer to a question with a body of that size used: as told, or at most.

@@ -90,7 +90,7 @@ func (p *provider) try(ctx, limited context.Context, t target, req Request, m mo
 	quiet := time.AfterFunc(req.Stall, cancel)
 	defer quiet.Stop()
 	w := &wire{}
-	if req.Stream != nil && !m.asOne {
+	if req.Stream != nil && req.Embed == nil && !m.asOne {
 		w.follower = &follower{show: req.Stream, structured: req.Schema != nil, quiet: quiet, stall: req.Stall, tokens: t.model.MaxOutputTokens}
 	}
 	resp, err := p.call(ctx, own, w, t, req, m, b)
@@ -107,7 +107,11 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 	if err != nil {
 		return Response{}, cmp.Or(ctx.Err(), err)
 	}
-	post, err := http.NewRequestWithContext(limited, http.MethodPost, p.endpoint, bytes.NewReader(body))
+	address := p.endpoint
+	if req.Embed != nil {
+		address = p.vectors
+	}
+	post, err := http.NewRequestWithContext(limited, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return Response{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -116,7 +120,11 @@ func (p *provider) call(ctx, limited context.Context, w *wire, t target, req Req
 	w.ask(p.client, post)
 	resp := Response{Exchange: Exchange{Provider: p.name, Model: t.id, Request: body, Response: p.mask.Bytes(w.body)}}
 	if w.status/100 == 2 && w.whole { // paid for, so taken even if ctx ended just now
-		err := p.read(&resp, w, t, req, m, most)
+		read := p.read
+		if req.Embed != nil {
+			read = p.readVectors
+		}
+		err := read(&resp, w, t, req, m, most)
 		return resp, err
 	}
 	if b.sent.Load() && !unused(w.status) {

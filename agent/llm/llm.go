@@ -12,6 +12,9 @@ type Request struct {
 	User   string // volatile part
 	// Schema asks for strict structured output; nil asks for free text.
 	Schema *Schema
+	// Embed asks for a vector of each of these texts, in place of an answer: System, User, Schema and Stream
+	// are not read. None of them is empty. Nil: an answer is asked for.
+	Embed []string
 	// Timeout bounds the call, retries and all; 0 means two minutes. A timeout in
 	// the provider's settings stands in its place.
 	Timeout time.Duration
@@ -43,10 +46,11 @@ type Schema struct {
 // <think> blocks are taken out.
 type Response struct {
 	Text     string
-	Repaired bool     // the text is JSON that stood in prose, or was put right
-	Finish   string   // stop | length | …, the provider's word
-	Usage    Usage    // of all tries, as far as the provider told
-	Exchange Exchange // of the last try
+	Repaired bool        // the text is JSON that stood in prose, or was put right
+	Finish   string      // stop | length | …, the provider's word
+	Vectors  [][]float32 // of Embed, in its order, all as long, each of length 1
+	Usage    Usage       // of all tries, as far as the provider told
+	Exchange Exchange    // of the last try
 }
 
 // Usage counts tokens and money. Cost is in the currency of [budget], from the

@@ -20,9 +20,10 @@ import (
 const (
 	kindOpenAI = "openai"
 
-	openAIBase = "https://api.openai.com/v1"
-	openAIHost = "api.openai.com"
-	offlineURL = "http://offline.invalid/v1/chat/completions"
+	openAIBase     = "https://api.openai.com/v1"
+	openAIHost     = "api.openai.com"
+	offlineURL     = "http://offline.invalid/v1/chat/completions"
+	offlineVectors = "http://offline.invalid/v1/embeddings" // which it does not have
 
 	defaultTimeout = 2 * time.Minute
 )
@@ -42,6 +43,7 @@ type provider struct {
 	ownTokens bool
 	client    *http.Client
 	endpoint  string      // where questions go
+	vectors   string      // where texts go that are to be embedded
 	header    http.Header // of every question
 	log       *slog.Logger
 	mask      *secrets.Masker // of its own credentials
@@ -62,7 +64,7 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 	p.header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"switchboard"}}
 	if cfg.Kind == Offline {
 		p.absent = offline == nil
-		p.client, p.endpoint = &http.Client{Transport: offline}, offlineURL
+		p.client, p.endpoint, p.vectors = &http.Client{Transport: offline}, offlineURL, offlineVectors
 		return p
 	}
 	base, err := url.Parse(cmp.Or(cfg.BaseURL, openAIBase))
@@ -85,6 +87,7 @@ func newProvider(name string, cfg Provider, pool, offline http.RoundTripper, log
 		folder.Path += "/"
 	}
 	p.endpoint = folder.ResolveReference(&url.URL{Path: "chat/completions"}).String()
+	p.vectors = folder.ResolveReference(&url.URL{Path: "embeddings"}).String()
 	if hasKey(cfg) {
 		p.header.Set("Authorization", "Bearer "+cfg.APIKey.Reveal())
 		if base.Scheme == "http" && !isLoopback(base.Hostname()) {

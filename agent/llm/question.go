@@ -57,6 +57,9 @@ const maxFrames = 16
 const emptyUser = `{"role":"user","content":""}`
 
 func (p *provider) encode(t target, req Request, m mode) ([]byte, error) {
+	if req.Embed != nil {
+		return json.Marshal(toEmbed{t.id, req.Embed})
+	}
 	f, err := p.frame(t, req, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode the question: %w", err)

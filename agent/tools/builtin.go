@@ -41,6 +41,8 @@ type BuiltinConfig struct {
 	Known func(ctx context.Context, name string) bool
 	// Schedule keeps jobs. Nil: there is no schedule.*.
 	Schedule Schedule
+	// Memory keeps what is remembered. Nil: there is no memory.*.
+	Memory Memory
 	// Host says how the machine is. Nil: there is no host.info.
 	Host func(ctx context.Context) (host.Reading, error)
 	// Recipient says to whom a Messenger, or a job, would write now, as plain text, or why to nobody; nil: it does not say.
@@ -60,7 +62,8 @@ func (c BuiltinConfig) withDefaults() BuiltinConfig {
 // workspace.read, workspace.write, workspace.remove, http.get and session.info; with Files also
 // attachment.read, attachment.save and workspace.publish, with Messenger message.send, with
 // Commander admin.people, admin.config, admin.channels, admin.deliveries and admin.audit, with Schedule
-// schedule.add, schedule.list, schedule.change and schedule.send, with Host host.info.
+// schedule.add, schedule.list, schedule.change and schedule.send, with Memory memory.search, memory.remember
+// and memory.forget, with Host host.info.
 func Builtin(cfg BuiltinConfig) []Tool {
 	cfg = cfg.withDefaults()
 	files := files{space: cfg.Space, fileLimit: cfg.FileLimit}
@@ -83,6 +86,9 @@ func Builtin(cfg BuiltinConfig) []Tool {
 	}
 	if cfg.Schedule != nil {
 		list = append(list, scheduleTools(cfg.Schedule)...)
+	}
+	if cfg.Memory != nil {
+		list = append(list, memoryTools(cfg.Memory)...)
 	}
 	if cfg.Host != nil {
 		list = append(list, declared("host.info", hostInfo(cfg.Host).run))
@@ -135,7 +141,7 @@ func declared(name string, run func(context.Context, Call) Result) Tool {
 		case "argument":
 			arguments = append(arguments, value)
 		case "words":
-			t.Words = wordsOf(value)
+			t.Words = words.Beginnings(value)
 		case "note":
 			t.Note = value
 		default:
@@ -144,10 +150,4 @@ func declared(name string, run func(context.Context, Call) Result) Tool {
 		}
 		t.Page = rest
 	}
-}
-
-// wordsOf finds words that begin like one of the list, in small or large letters. It is compiled at first use.
-func wordsOf(list string) func(string) bool {
-	pattern := words.Pattern(`(?:^|\PL)(?i:` + strings.Join(strings.Fields(list), "|") + `)`)
-	return func(text string) bool { return pattern().MatchString(text) }
 }

@@ -311,7 +311,7 @@ func FuzzCleanPath(f *testing.F) {
 // What a page declares in its first lines is read, and does not stand in the text that planners read.
 func TestPagesDeclareTheirTools(t *testing.T) {
 	t.Parallel()
-	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}, Memory: noMemory{}}) {
 		files := strings.HasPrefix(tool.Name, "attachment.") || tool.Name == "workspace.publish"
 		if (tool.Timeout == 3*time.Minute) != files || !files && tool.Timeout != 0 {
 			t.Errorf("%s may take %s", tool.Name, tool.Timeout)

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path"
 	"slices"
-	"strings"
 	"sync"
 
 	"switchboard/internal/words"
@@ -20,9 +19,6 @@ var groups = map[string][]string{
 	"exec":     {ExecName},
 	"admin":    {"admin.*"},
 }
-
-// later are beginnings of names of tools that builds to come have.
-var later = []string{"memory."}
 
 // Named says whether one of the patterns names the tool: a group that has it, or a pattern
 // in which "*" stands for any text. A pattern that is none names nothing.
@@ -48,20 +44,18 @@ func Names() []string { return slices.Clone(names()) }
 
 var names = sync.OnceValue(func() []string {
 	names := []string{ExecName}
-	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}}) {
+	for _, tool := range Builtin(BuiltinConfig{Files: noFiles{}, Messenger: nobody, Commander: noCommand, Schedule: noJobs{}, Memory: noMemory{}}) {
 		names = append(names, tool.Name)
 	}
 	slices.Sort(names)
 	return names
 })
 
-// KnownPattern says whether a pattern names a tool of this build or of one to come. near
+// KnownPattern says whether a pattern names a tool of this build. near
 // is the name that was probably meant; empty: none is near.
 func KnownPattern(pattern string) (near string, ok bool) {
 	names := Names()
-	if slices.ContainsFunc(append(names, later...), func(name string) bool {
-		return Named([]string{pattern}, name) || strings.HasSuffix(name, ".") && strings.HasPrefix(pattern, name)
-	}) {
+	if slices.ContainsFunc(names, func(name string) bool { return Named([]string{pattern}, name) }) {
 		return "", true
 	}
 	names = slices.AppendSeq(names, maps.Keys(groups))
@@ -72,10 +66,12 @@ func KnownPattern(pattern string) (near string, ok bool) {
 	return words.Nearest(pattern, names), false
 }
 
-// noFiles, noJobs and nobody have Builtin list the tools that need more too.
+// noFiles, noJobs, noMemory and nobody have Builtin list the tools that need more too.
 type noFiles struct{ Files }
 
 type noJobs struct{ Schedule }
+
+type noMemory struct{ Memory }
 
 func noCommand(context.Context, Call, string, ...string) Result { return Result{} }
 

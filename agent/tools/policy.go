@@ -22,6 +22,7 @@ type Question struct {
 	Person  string // the person's name; role and rights are looked up at each question
 	Channel string // the channel's name
 	Direct  bool   // it is a chat with one person
+	Group   string // channels.Conversation.Place; of a direct chat it says nothing
 	Mode    string // the session's mode: "ask" | "act"
 	Tool    string // a registry name, or ExecName; empty: whether the person is served at all
 	// Command is the line that exec is to run; empty while it is only offered.

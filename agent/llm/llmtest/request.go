@@ -27,7 +27,8 @@ type Request struct {
 	Read        int // tokens of the prompt, where the server counts them (Forgets)
 	Temperature *float64
 	Stream      bool
-	StreamUsage bool // the stream is to tell what was used
+	StreamUsage bool     // the stream is to tell what was used
+	Input       []string // the texts to be embedded, of the role embeddings
 }
 
 // Has says whether the prompt holds text.
@@ -128,11 +129,15 @@ type wireRequest struct {
 // parse reads a request and says what is wrong with it, as the provider would.
 func parse(r *http.Request, body []byte) (Request, error) {
 	req := Request{Body: body, Header: r.Header.Clone(), At: time.Now()}
-	if r.Method != http.MethodPost || r.URL.Path != "/v1/chat/completions" {
+	embeds := r.URL.Path == "/v1/embeddings"
+	if r.Method != http.MethodPost || !embeds && r.URL.Path != "/v1/chat/completions" {
 		return req, &pathError{http.StatusNotFound, fmt.Sprintf("Invalid URL (%s %s)", r.Method, r.URL.Path)}
 	}
 	if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
 		return req, &pathError{http.StatusUnsupportedMediaType, "Unsupported content type; expected application/json."}
+	}
+	if embeds {
+		return req, req.texts(body)
 	}
 	var wire wireRequest
 	dec := json.NewDecoder(bytes.NewReader(body))

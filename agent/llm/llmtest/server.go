@@ -33,6 +33,7 @@ type Server struct {
 	key      string
 	models   []string // of the list; nil: there is none
 	memory   memory
+	embeds   embeds
 	requests []Request
 	count    int
 	faults   []string
@@ -209,7 +210,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	handler, checks, key, models := s.handler, s.checks, s.key, s.models
-	if !s.anySlice {
+	if req.Role == "embeddings" {
+		handler, checks = s.embeds.reply, nil
+	} else if !s.anySlice {
 		checks = append([]func(Request) error{slice}, checks...)
 	}
 	s.mu.Unlock()

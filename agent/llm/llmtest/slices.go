@@ -10,8 +10,14 @@ import (
 // roles that see a fixed few: the worker never the conversation, the reviewer
 // neither facts nor history. The planner may see everything.
 var sections = map[string][]string{
-	"worker":   {"Known facts", "Summary so far", "Outputs of earlier tasks", "Task"},
-	"reviewer": {"Goal", "The person's request", "Task", "Expected", "Output", "Faults in your last verdict"},
+	"worker":   {"Summary so far", "Outputs of earlier tasks", "Rules", "Preferences", "Known facts", "Said and found before", "Task"},
+	"reviewer": {"Goal", "The person's request", "Task", "Expected", "Output", "Rules", "Faults in your last verdict"},
+
+	"look":        {"Messages", "Your last answer", "Faults in your last answer"},
+	"curate":      {"Known already", "Open questions", "Asked before", "Summary so far", "Learnings", "Your last answer", "Faults in your last answer"},
+	"summary":     {"Summary so far", "Messages", "Your last answer", "Faults in your last answer"},
+	"consolidate": {"Facts", "Your last answer", "Faults in your last answer"},
+	"paraphrase":  {"Messages", "Your last answer", "Faults in your last answer"},
 }
 
 // slice says which section its role must not see.

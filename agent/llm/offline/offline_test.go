@@ -370,7 +370,7 @@ func TestUnknownSchemaIsFilledWithEmptyValues(t *testing.T) {
 	schema := `{"type":"object","properties":{"a":{"type":"array","items":{"type":"string"}},"b":{"type":["integer","null"]},"c":{"enum":["x","y"],"type":"string"},
 		"d":{"type":"object","properties":{"e":{"type":"boolean"},"f":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["e","f"],"additionalProperties":false},"g":{"type":"number"}},
 		"required":["a","b","c","d","g"],"additionalProperties":false}`
-	if got, want := ask(t, "curate", schema, "", "x"), `{"a":[],"b":null,"c":"x","d":{"e":false,"f":null},"g":0}`; got != want {
+	if got, want := ask(t, "another", schema, "", "x"), `{"a":[],"b":null,"c":"x","d":{"e":false,"f":null},"g":0}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

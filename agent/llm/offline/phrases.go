@@ -19,7 +19,7 @@ type phrase struct {
 }
 
 // phrases are those that are known. The first that has a plan counts.
-var phrases = slices.Concat(jobPhrases, greet(), []phrase{
+var phrases = slices.Concat(memoryPhrases, jobPhrases, greet(), []phrase{
 	{say(`(?:(?:what(?:'s|’s| is| does| do)(?: in)?|read|show|open|print|cat)(?: me)? (?P<that>it|this|that|these|them|(?:the|my) (?:file|attachments?|document))(?: files?)?(?: say)?)?`), planner.attached},
 	{say(`|help(?: me)?|hilfe|ayuda|aide|aiuto|commands|(?:what|who) are you|what (?:can|do) you do(?: for me)?|how (?:do|does) (?:you|this|it) work|what is this`), answer("say what I can do", canDo)},
 	{say(`(?:thanks|thank you|thx|cheers)(?: a lot| very much| so much)?`), answer("answer the thanks", "You are welcome.")},
@@ -34,6 +34,7 @@ var phrases = slices.Concat(jobPhrases, greet(), []phrase{
 	{say(`(?:write|make|create)(?: me)?(?: a| the)?(?: file)?(?: called| named)? (?P<name>\S+\.\w+) (?:with|containing|saying):? (?P<text>.+?)` + sent), planner.write},
 	{say(`(?:write|save|store) (?P<text>.+?) (?:to|into|in|as)(?: the)?(?: file)? (?P<name>\S+?)` + sent), planner.write},
 	{say(`(?P<more>append|add) (?P<text>.+?) to(?: the)?(?: file)? (?P<name>\S*[./"'_\x60]\S*?)` + sent), planner.write}, // "add two to three" is no file
+	{all, planner.recalled},
 	{all, scheduled(func(w scheduler.Request) bool { return w.Exact })},
 })
 

@@ -41,15 +41,23 @@ type planner struct {
 	place          section
 	files, earlier []file // that came along, now and before
 	phrases        []phrase
-	last           string // what was said last
+	last           string // the first line of what was said last
+	more           bool   // it has others
+	facts          []string
 	when           scheduler.Request
 }
+
+// onlyNo is what is left of "no, at eight": that is no reminder.
+var onlyNo = words.Pattern(`(?i)^(?:no|nein|non)[,.!]?$`)
 
 // makePlan plans for what the person wrote.
 func makePlan(system, user prompt) plan {
 	recent, text := user["Recent messages"], user["New message"].text()
 	wish, _ := scheduler.Find(text, time.Now(), "UTC")
-	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, wish}
+	if onlyNo().MatchString(wish.Rest) {
+		wish = scheduler.Request{}
+	}
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, !strings.HasSuffix(recent.text(), recent.last), user["Known facts"].lines, wish}
 	faults := user["Faults in your last plan"].text()
 	if _, why, no := strings.Cut(faults, " is not permitted here by the rule "); no {
 		return ready("say that this is not permitted", "I won't do that: "+clip(why[strings.Index(why, ": ")+2:], 300))
@@ -122,6 +130,7 @@ func judge(p prompt) map[string]any {
 func failure(s section) string {
 	what, said := cmp.Or(s.field("Command"), s.field("Tool")), s.said()
 	switch end, _, _ := strings.Cut(s.field("Ended"), " "); {
+	case strings.HasPrefix(said, "Which one?"):
 	case what == "":
 		said = clip(s.text(), 300)
 	case said == "", s.field("Command") != "", strings.Contains(said, "\n"):
@@ -130,7 +139,7 @@ func failure(s section) string {
 	default:
 		said = strings.TrimRight(said, ".") + "."
 	}
-	if strings.HasPrefix(said, "When?") || strings.HasPrefix(said, "What shall I ") || strings.HasPrefix(said, "You have no ") {
+	if strings.HasPrefix(said, "When?") || strings.HasPrefix(said, "Which one?") || strings.HasPrefix(said, "What shall I ") || strings.HasPrefix(said, "You have no ") {
 		return said
 	}
 	return "I could not do that: " + said

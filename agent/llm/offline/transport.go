@@ -86,6 +86,14 @@ func (q request) answer() string {
 		return encode(makePlan(read(texts["system"]+texts["developer"]), user))
 	case "review":
 		return encode(judge(user))
+	case "look":
+		return encode(lookFor(user))
+	case "curate":
+		return encode(curate(user))
+	case "summary":
+		return encode(sumUp(user))
+	case "consolidate":
+		return encode(merge(user))
 	default:
 		return encode(fill(schema.Schema))
 	}
