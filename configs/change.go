@@ -138,7 +138,7 @@ func (s *Settings) needsAgain(key string, set map[string]string) string {
 }
 
 // harmless are the keys of a channel after which an admin is still let in there.
-var harmless = []string{"allow_conversations", "groups", "reply_in", "require_mention", "tools_allow", "tools_deny"}
+var harmless = []string{"allow_conversations", "groups", "reply_in", "require_mention", "stranger_context", "tools_allow", "tools_deny"}
 
 // LocksOut are the keys of a proposal after which an admin who asks for it in a direct chat of that channel
 // might not be heard there any more. The terminal always hears.

@@ -64,7 +64,7 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 	s := must(t, "[router]\nworkers = 7\n[channels.pigeon]\nkind = \"pigeon\"\ntoken = \"literal-token\"\n", "KEY=from-env-key", "OPENROUTER_API_KEY=first-key-value")
 	stored(t, s, "bird")
 	p, err := s.Propose(map[string]string{
-		"router.workers": "8", "channels.pigeon.token": "secret:bird", "log.format": "json", "memory.expire_after": "20h", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
+		"router.workers": "8", "channels.pigeon.token": "secret:bird", "log.format": "json", "agent.context_messages": "7", "llm.models.m.model": "openrouter/x", "router.busy": "queue",
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -78,12 +78,12 @@ func TestProposalSaysWhatWouldBe(t *testing.T) {
 		`llm.models.m.context_tokens:  → 0 true`, `llm.models.m.max_output_tokens:  → 4096 true`,
 		`llm.models.m.price_in:  → (not set) true`, `llm.models.m.price_out:  → (not set) true`,
 		`llm.models.m.price_cached:  → (not set) true`, `llm.models.m.temperature:  → (not set) true`,
-		`router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → secret:bird true`, `memory.expire_after: "0" → "20h" true`,
+		`agent.context_messages: 5 → 7 true`, `router.workers: 7 → 8 true`, `channels.pigeon.token: [redacted] → secret:bird true`,
 	}
 	if !slices.Equal(lines, want) {
 		t.Errorf("the difference is\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
 	}
-	if len(p.Warnings) != 1 || p.Warnings[0].Key != "memory.expire_after" {
+	if len(p.Warnings) != 1 || p.Warnings[0].Key != "agent.context_messages" {
 		t.Errorf("warnings %v", p.Warnings)
 	}
 	if s.Router.Workers != 7 || s.Changes() != nil || len(p.Changes) != 6 {
@@ -188,7 +188,8 @@ func TestEveryKeyIsLiveOrNot(t *testing.T) {
 	for key, want := range map[string]bool{
 		"server.listen": false, "server.allow_private": true, "server.allow_private[1]": true, "server.tokens[0].value": true, "server.pprof": false, "server.trusted_proxies": false, "store.url": false,
 		"log.level": true, "log.format": false, "channels.x.token": true, "people[3].role": true, "nothing": false,
-		"memory.learning": true, "embeddings.model": true, "transcription.model": true, // which nothing reads yet
+		"memory.learning": true, "embeddings.model": true,
+		"transcription.model": true, // which nothing reads yet
 	} {
 		if Live(key) != want {
 			t.Errorf("%s: %v", key, !want)
@@ -268,6 +269,7 @@ func TestChangesDoNotReachTheMachine(t *testing.T) {
 	t.Parallel()
 	s := must(t, "", "SWITCHBOARD_SECRET_KEY=AGE-SECRET-KEY-1X")
 	for key, value := range map[string]string{
+		"policy.service": "", "policy.service_token": "secret:x",
 		"agent.sandbox": "off", "agent.admin_unconfined": "true", "files.scan_command": "true",
 		"llm.providers.openrouter.api_key": "env:SWITCHBOARD_SECRET_KEY",
 		"server.internal_token":            "file:/etc/hostname",
@@ -275,7 +277,7 @@ func TestChangesDoNotReachTheMachine(t *testing.T) {
 	} {
 		p, err := s.Propose(map[string]string{key: value}, nil)
 		if faults, ok := errors.AsType[Faults](err); !ok || !slices.ContainsFunc(faults, func(f Fault) bool {
-			return f.Key == key && (strings.Contains(f.Text, "reaches the machine") || strings.Contains(f.Text, "env: and file: can be written in the settings file alone; set it with /secret set NAME"))
+			return f.Key == key && (strings.Contains(f.Text, "reaches the machine") || strings.Contains(f.Text, "decides about admins too") || strings.Contains(f.Text, "env: and file: can be written in the settings file alone; set it with /secret set NAME"))
 		}) {
 			t.Errorf("%s = %s: %v, %v", key, value, p, err)
 		}

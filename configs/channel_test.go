@@ -180,11 +180,11 @@ func TestSecretFaultsNameTheSettingAndNoSecret(t *testing.T) {
 func TestLaterSettingsWarn(t *testing.T) {
 	t.Parallel()
 	_, warns, err := loaded(t, `
-[memory]
-learning = false
+[agent]
+context_messages = 6
 [llm.providers.c]
 kind = "anthropic"
-`, "SWITCHBOARD_AGENT__SELF_EVOLUTION=true")
+`, "SWITCHBOARD_TRANSCRIPTION__MODEL=x/y")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,8 +193,8 @@ kind = "anthropic"
 		got[w.Key] = strings.Contains(w.String(), notAvailable) && w.Source != ""
 	}
 	want := map[string]bool{
-		"memory.learning": true, "llm.providers.c.kind": true,
-		"agent.self_evolution": true,
+		"agent.context_messages": true, "llm.providers.c.kind": true,
+		"transcription.model": true,
 	}
 	if !reflect.DeepEqual(got, want) || len(warns) != len(want) {
 		t.Errorf("warnings = %v, want %v", warns, want)

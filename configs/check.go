@@ -39,6 +39,7 @@ func (c *checker) validate(s *Settings) {
 	c.accounts(s)
 	c.people(s)
 	c.open(&s.Policy)
+	c.present("policy.service_token", s.Policy.ServiceToken.Reveal())
 	c.check("policy.exec", s.Policy.Exec.Validate())
 	c.budget(s)
 	c.notices(s)
@@ -163,6 +164,9 @@ func (c *checker) models(s *Settings) {
 	for i, name := range a.Fallback {
 		roles[at("agent.fallback", i)] = name
 	}
+	roles["embeddings.model"] = s.Embeddings.Model
+	provider, _, _ := strings.Cut(s.EmbeddingsModel(), "/")
+	c.says(provider == "offline", "embeddings.model", "the built-in model makes no vectors; leave it empty, and what is remembered is found by its words")
 	for _, key := range slices.Sorted(maps.Keys(roles)) {
 		name := roles[key]
 		if _, alias := s.LLM.Models[name]; alias || name == "" || name == "offline" {

@@ -22,18 +22,10 @@ type laterKey struct {
 var laterKeys = []laterKey{
 	{key: "server.webhook_secret"},
 	{key: "llm.providers.*.kind", values: []string{"anthropic"}},
-	{key: "agent.summarizer"},
-	{key: "agent.curator"},
-	{key: "agent.paraphraser"},
 	{key: "agent.context_messages"},
-	{key: "agent.self_evolution"},
-	{key: "agent.knowledge_max_facts"},
-	{key: "agent.summarize_threshold"},
 	{key: "channels.*.mode", values: []string{"webhook"}, then: "the channel does not connect", hidden: true},
 	{key: "channels.*.webhook_secret", values: []string{}, hidden: true}, // of that mode
 	{key: "channels.*.signing_secret", values: []string{}, hidden: true},
-	{key: "memory"},
-	{key: "embeddings"},
 	{key: "transcription"},
 }
 
@@ -97,6 +89,8 @@ var liveness = []struct {
 	{"scheduler", true},
 	{"heartbeat", true},
 	{"budget", true},
+	{"memory", true},
+	{"embeddings", true},
 	{"files", true},
 	{"notify", true},
 	{"retention", true},
@@ -123,12 +117,17 @@ var fixed = []struct{ key, why string }{
 	{"agent.sandbox", hostOnly},
 	{"agent.admin_unconfined", hostOnly},
 	{"files.scan_command", hostOnly},
+	{"policy.service", aboveAdmins},
+	{"policy.service_token", aboveAdmins},
 	{"server.tokens", "lists of tables can be set only in the file"},
 	{"llm.providers.*.headers", "often holds a credential, which would stand readable in the database; write it in the file"},
 }
 
 // hostOnly is why a setting that lets a chat reach the machine stands in the file alone.
 const hostOnly = "decides what reaches the machine itself, so it is changed in the file alone"
+
+// aboveAdmins is why what narrows the rights of admins, too, stands in the file alone.
+const aboveAdmins = "decides about admins too, so it is changed in the file alone"
 
 // notChangeable says why a setting cannot be changed at run time; empty: it can.
 func notChangeable(key string) string {

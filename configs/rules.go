@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/agent/memory"
 	"switchboard/internal/words"
 )
 
@@ -30,6 +31,7 @@ var rules = []struct {
 	{"people.tools", tool},
 	{"policy.ask", tool},
 	{"policy.ask_not", tool},
+	{"policy.service", is(isService, "is not an address such as \"http://127.0.0.1:8181/v1/data/switchboard/allow\"; a credential goes into service_token")},
 	{"channels.*.tools_allow", tool},
 	{"channels.*.tools_deny", tool},
 	{"server.public_url", is(isWebAddress, "is not an address such as \"https://bot.example.org\"")},
@@ -47,6 +49,9 @@ var rules = []struct {
 	{"retention", longerThanZero},
 	{"memory.expire_after", atLeast(0, "must not be negative")},
 	{"memory.min_confidence", is(isFraction, "%g is not between 0 and 1")},
+	{"memory.denied_categories", oneOf(memory.Categories()...)},
+	{"memory.recall_tokens", atLeast(0, "must not be negative; 0: nothing is recalled")},
+	{"memory.per_day", atLeast(0, "must not be negative; 0: a model is never asked")},
 	{"budget", atLeast(0, "must not be negative; 0 means no limit")},
 	{"budget.currency", is(currency.MatchString, "%q is not a code of three capitals such as \"USD\"")},
 	{"files.max_size", atLeast(1, "must be at least 1 byte, e.g. \"25MB\"")},
@@ -84,6 +89,8 @@ var rules = []struct {
 	{"scheduler.misfire_grace", atMost(longest)},
 	{"heartbeat.every", atMost(longest)},
 	{"memory.expire_after", atMost(longest)},
+	{"memory.recall_tokens", atMost(1_000_000)},
+	{"memory.per_day", atMost(1_000_000)},
 	{"retention", atMost(longest)},
 }
 
@@ -155,7 +162,10 @@ func wholeSeconds(d time.Duration) bool { return d <= 0 || d >= time.Minute && d
 func isFraction(f float64) bool { return f >= 0 && f <= 1 }
 
 func zone(l leaf) string {
-	if err := words.CheckZone(l.value.String()); err != nil && l.value.Len() > 0 {
+	if l.value.Len() == 0 { // most people set none
+		return ""
+	}
+	if err := words.CheckZone(l.value.String()); err != nil {
 		return err.Error()
 	}
 	return ""
@@ -180,6 +190,12 @@ func isNetwork(s string) bool {
 func isWebAddress(s string) bool {
 	u, err := url.Parse(s)
 	return s == "" || err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https")
+}
+
+// isService says that questions can be posted to an address. A password in it would be shown.
+func isService(s string) bool {
+	u, err := url.Parse(s)
+	return err == nil && isWebAddress(s) && u.User == nil
 }
 
 func tool(l leaf) string { return patternFault(l.value.String()) }

@@ -73,7 +73,7 @@ func TestSampleIsTheDefaults(t *testing.T) {
 	want.Server.AllowPrivate, want.Server.TrustedProxies, want.Agent.Fallback = []string{}, []string{}, []string{}
 	want.Policy.AskNot, want.Policy.Ask = []string{}, []string{}
 	want.Policy.Exec.Deny, want.Policy.Exec.Ask = []string{}, []string{}
-	want.Notify = map[string][]string{}
+	want.Notify, want.Memory.DeniedCategories = map[string][]string{}, []string{}
 	if !reflect.DeepEqual(s, want) {
 		t.Errorf("sample = %+v\ndefaults = %+v", s, want)
 	}
@@ -253,7 +253,7 @@ func TestAnswersAreAddedToAFile(t *testing.T) {
 		"of windows":    "[router]\r\nworkers = 3\r\n[agent]\r\nplanner = \"offline\" # now\r\n",
 		"dotted":        "router.workers = 3\nagent.planner = \"offline\"\nchannels.telegram.kind = \"telegram\"\nchannels.telegram.token = \"1:old\"\n",
 		"there already": "[channels.telegram]\ntoken = \"1:old\" # mine\nkind = \"telegram\"\n[llm.providers.openrouter]\napi_key = \"env:OLD\"\n[agent]\nplanner = \"offline\"\n",
-		"a trap":        "[memory]\ndenied_categories = [\"\"\"\n[agent]\nplanner = \"x\"\n\"\"\"]\n",
+		"a trap":        "[router]\nstop_words = [\"\"\"\n[agent]\nplanner = \"x\"\n\"\"\"]\n",
 	} {
 		a := answers
 		a.Existing = []byte(text)

@@ -14,6 +14,7 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/agent/memory"
 	"switchboard/channels"
 	"switchboard/internal/secrets"
 	"switchboard/internal/secrets/vault"
@@ -42,7 +43,7 @@ type Settings struct {
 	Scheduler     Scheduler           `toml:"scheduler"`
 	Heartbeat     Heartbeat           `toml:"heartbeat"`
 	Budget        Budget              `toml:"budget"`
-	Memory        Memory              `toml:"memory"`
+	Memory        memory.Config       `toml:"memory"`
 	Embeddings    Embeddings          `toml:"embeddings"`
 	Transcription Transcription       `toml:"transcription"`
 	Files         Files               `toml:"files"`
@@ -174,22 +175,10 @@ type Budget struct {
 	PerJobRun    float64 `toml:"per_job_run"`
 }
 
-// Memory is the table [memory]. It is read and checked, and has no effect yet: the comments say what
-// is planned, and whoever sets it is warned.
-type Memory struct {
-	// Learning false is to keep nothing of what reviews teach. Default true.
-	Learning bool `toml:"learning"`
-	// DeniedCategories are never to be remembered. Default none.
-	DeniedCategories []string `toml:"denied_categories"`
-	// ExpireAfter is to forget what was not used so long; 0: never, the default.
-	ExpireAfter time.Duration `toml:"expire_after"`
-	// MinConfidence from 0 to 1 is to be needed for being recalled. Default 0.5.
-	MinConfidence float64 `toml:"min_confidence"`
-}
-
-// Embeddings is the table [embeddings], which has no effect yet.
+// Embeddings is the table [embeddings].
 type Embeddings struct {
-	// Model is an alias or provider/model; empty: offline hashing, the default.
+	// Model is an alias or provider/model that makes vectors of texts, so that what means the same is found; empty: what is remembered
+	// is found by its words alone, the default.
 	Model string `toml:"model"`
 }
 
@@ -245,7 +234,7 @@ func Defaults() *Settings {
 		Scheduler: Scheduler{Enabled: true, TimeZone: "UTC", Misfire: "once", MisfireGrace: time.Hour},
 		Heartbeat: Heartbeat{Every: 30 * time.Minute, ActiveHours: "08:00-22:00"},
 		Budget:    Budget{Currency: "USD"},
-		Memory:    Memory{Learning: true, MinConfidence: 0.5},
+		Memory:    memory.DefaultConfig(),
 		Files:     Files{MaxSize: 25 << 20, MaxPerMessage: 10},
 		Retention: Retention{
 			Turns: 744 * time.Hour, Strangers: 744 * time.Hour, Runs: 744 * time.Hour,
@@ -330,6 +319,9 @@ func (s *Settings) Limits() money.Budget {
 // to fix: those of roles and fallbacks, and the aliases, which sessions may choose.
 func (s *Settings) Unpriced() (faults []string) {
 	models := slices.Concat(slices.Collect(maps.Values(s.Agent.Roles())), slices.Collect(maps.Keys(s.LLM.Models)))
+	if s.Embeddings.Model != "" {
+		models = append(models, s.Embeddings.Model)
+	}
 	slices.Sort(models)
 	for _, model := range slices.Compact(models) {
 		if why := s.LLM.Unpriced(model); why != "" {
@@ -337,6 +329,11 @@ func (s *Settings) Unpriced() (faults []string) {
 		}
 	}
 	return faults
+}
+
+// EmbeddingsModel is PROVIDER/NAME of the model of [embeddings]; empty: there is none.
+func (s *Settings) EmbeddingsModel() string {
+	return cmp.Or(s.LLM.Models[s.Embeddings.Model].Model, s.Embeddings.Model)
 }
 
 // FileName is what the settings were read from, for people to read.

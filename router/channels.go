@@ -96,6 +96,12 @@ func (c *Channels) Rules(name string) *ChannelConfig {
 	return nil
 }
 
+// strangers says that turns in a channel's groups are told what strangers said there.
+func (c *Channels) strangers(name string) bool {
+	rules := c.Rules(name)
+	return rules != nil && rules.StrangerContext
+}
+
 // Adapter is the value of a channel on which turns may run; nil: there is none.
 func (c *Channels) Adapter(name string) channels.Channel {
 	if ch := c.now()[name]; ch != nil {

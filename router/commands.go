@@ -86,7 +86,7 @@ func (r *Router) notice(c *commands.Call, text string) *outbox.Reply {
 	return r.Connections.Connection(c.Conversation().Channel).Notice(*c.Event, r.asTyped(c.Slash, text))
 }
 
-const forgotten = "Forgotten. If I am at work here, I go on; /cancel stops that."
+const forgotten = "Forgotten; what /memory lists stays. If I am at work here, I go on; /cancel stops that."
 
 // order makes the entry of a command: what it runs decides what it is taken as. A command
 // that is applied at once takes no turn and no worker.

@@ -108,6 +108,8 @@ type ChannelConfig struct {
 	AllowConversations []string `toml:"allow_conversations"`
 	// RequireMention makes the bot answer in groups only when named. Default true.
 	RequireMention bool `toml:"require_mention"`
+	// StrangerContext tells the planner, in a model's words, what people who are not served said in groups. Default false.
+	StrangerContext bool `toml:"stranger_context"`
 	// ToolsAllow and ToolsDeny are patterns of tool names, deny first. Defaults
 	// ["*"] and ["exec"].
 	ToolsAllow []string `toml:"tools_allow"`

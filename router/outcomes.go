@@ -16,7 +16,7 @@ import (
 var outcomeTexts = map[intake.Outcome]string{
 	intake.OutcomeIdle:    "There is nothing of yours to cancel here.",
 	intake.OutcomeDropped: "Cancelled.",
-	intake.ResetAsked:     "Forgotten. I drop what was waiting for a permission. If I am at other work here, I go on; /cancel stops that.",
+	intake.ResetAsked:     "Forgotten; what /memory lists stays. I drop what was waiting for a permission. If I am at other work here, I go on; /cancel stops that.",
 	intake.RetryNone:      "There is nothing of yours that I could try again here. Just write to me what you would like.",
 	intake.RetryUnknown:   "I do not know what to try again. Reply with /retry to a message of yours, or to my answer to it; without a reply it means your latest.",
 	intake.RetryOpen:      "I am still on it; /status shows where I am. To start again, write /cancel, then /retry.",

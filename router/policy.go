@@ -1,13 +1,18 @@
 package router
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 
+	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 	shell "switchboard/agent/tools/command"
+	"switchboard/internal/secrets"
 	"switchboard/router/audit"
 	"switchboard/router/core"
+	"switchboard/router/decision"
 	"switchboard/router/people"
 	"switchboard/router/sessions"
 )
@@ -20,6 +25,11 @@ type PolicyConfig struct {
 	// Ask are patterns of tools that need an approval each time, besides those of BuiltinAsk; it
 	// goes before AskNot. Default none.
 	Ask []string `toml:"ask"`
+	// Service is the URL of an external decision service, which has to allow each use of a tool and each
+	// memory that is written; empty: none. Default empty.
+	Service string `toml:"service"`
+	// ServiceToken goes to Service with each question; empty: none does. Default empty.
+	ServiceToken secrets.Secret `toml:"service_token"`
 	// Exec judges commands.
 	Exec shell.Rules `toml:"exec"`
 }
@@ -49,6 +59,9 @@ type Policy struct {
 	roster *people.Roster
 	rules  Rules
 	config atomic.Pointer[PolicyConfig]
+
+	// Service is what is asked besides; Apply sets it.
+	Service decision.Service
 }
 
 // Rules are the settings of a channel, by name, as they are now; nil: there is no such channel.
@@ -62,7 +75,10 @@ func NewPolicy(roster *people.Roster, rules Rules, config PolicyConfig) *Policy 
 }
 
 // Apply has what is asked from now on judged by config.
-func (p *Policy) Apply(config PolicyConfig) { p.config.Store(&config) }
+func (p *Policy) Apply(config PolicyConfig) {
+	p.config.Store(&config)
+	p.Service.Apply(config.Service, config.ServiceToken)
+}
 
 // Decide implements agent.Gate. What refuses goes before what asks, and that before what
 // allows; among rules of a kind the first that has an opinion decides.
@@ -80,6 +96,25 @@ func (p *Policy) Decide(q tools.Question) tools.Decision {
 	d := p.decide(q, person)
 	d.Role = person.Role
 	return d
+}
+
+// Confirm implements agent.Gate: it asks the decision service, if one is set.
+func (p *Policy) Confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision {
+	if !p.Service.Set() {
+		return d
+	}
+	at := memory.Place{Person: q.Person, Channel: q.Channel, Group: q.Group, Direct: q.Direct}
+	err := p.Service.Ask(ctx, decision.Question{
+		Action: decision.ToolExecute, Person: q.Person, Role: d.Role, Channel: q.Channel, Scope: string(at.Own()),
+		Taint: string(q.Taint), Tool: q.Tool, Effect: string(q.Effect),
+	})
+	switch {
+	case err == nil:
+		return d
+	case errors.Is(err, decision.ErrRefused):
+		return refuse(decision.Rule, "the service that decides what I may do does not allow it")
+	}
+	return refuse(decision.Rule, "the service that decides what I may do does not answer, so I do not do it; it can be tried again later")
 }
 
 func (p *Policy) decide(q tools.Question, person *core.Person) tools.Decision {

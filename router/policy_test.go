@@ -2,7 +2,11 @@ package router
 
 import (
 	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"switchboard/agent/tools"
@@ -138,6 +142,47 @@ func TestPolicyLooksPersonUpAnew(t *testing.T) {
 	}
 	if d := policy.Decide(q); d.Verdict != tools.Refuse {
 		t.Errorf("no admin any more: %+v", d)
+	}
+}
+
+// The decision service is asked about what is to run, and narrows alone; other settings count at once.
+func TestServiceConfirmsWhatTheRulesAllow(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	says := `{"result": true}`
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		asked = append(asked, string(body))
+		_, _ = io.WriteString(w, says)
+	}))
+	t.Cleanup(service.Close)
+	roster := rosterOf(t, core.Person{Name: "bob", Role: core.RoleUser, Tools: []string{"*"}})
+	policy := NewPolicy(roster, rulesOf(map[string]ChannelConfig{"chat": {ToolsAllow: []string{"*"}}}), PolicyConfig{Service: service.URL})
+	t.Cleanup(func() { policy.Apply(DefaultPolicyConfig()) })
+	q := tools.Question{Person: "bob", Channel: "chat", Group: "C1", Mode: sessions.ModeAct, Tool: "pay", Effect: tools.EffectOutside, Command: "secret", Words: "secret", Sends: "secret", Taint: "web", Own: true}
+	confirm := func(q tools.Question) tools.Decision { return policy.Confirm(t.Context(), q, policy.Decide(q)) }
+	if d := confirm(q); d != policy.Decide(q) || d.Verdict != tools.Allow && d.Verdict != tools.Ask {
+		t.Errorf("%+v", d)
+	}
+	want := `{"input":{"action":"tool.execute","person":"bob","role":"user","channel":"chat","scope":"group:chat:C1","kind":"","taint":"web","tool":"pay","effect":"outside"}}`
+	if len(asked) != 1 || asked[0] != want {
+		t.Errorf("asked %q", asked)
+	}
+	says = `{"result": false}`
+	q.Direct = true
+	if d := confirm(q); d.Verdict != tools.Refuse || d.Rule != "policy.service" || d.Reason != "the service that decides what I may do does not allow it" {
+		t.Errorf("%+v", d)
+	}
+	if len(asked) != 2 || !strings.Contains(asked[1], `"scope":"person:bob"`) {
+		t.Errorf("asked %q", asked)
+	}
+	policy.Apply(PolicyConfig{Service: "http://127.0.0.1:1/"})
+	if d := confirm(q); d.Verdict != tools.Refuse || d.Rule != "policy.service" || !strings.Contains(d.Reason, "does not answer") {
+		t.Errorf("%+v", d)
+	}
+	policy.Apply(DefaultPolicyConfig())
+	if d := confirm(q); d != policy.Decide(q) || len(asked) != 2 {
+		t.Errorf("%+v, asked %q", d, asked)
 	}
 }
 

@@ -94,6 +94,8 @@ type Deps struct {
 	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	// JobsChanged has this engine's scheduler look again; nil: there is none.
 	JobsChanged func()
+	// Rested is called when a session of this engine rests, and answers at once; nil: it is not.
+	Rested func()
 	// Mask takes known secrets out of what comes in and of what is said.
 	Mask *secrets.Masker
 	Log  *slog.Logger
@@ -152,7 +154,7 @@ func New(deps Deps) (*Router, error) {
 	r.turns = turns.New(r.work, turns.Deps{
 		Settings: func() turns.Settings { return r.settings().ofTurns() },
 		Line:     r.Channels.line, Channels: r.Channels.names, People: r.Roster, Agent: r.Agent, Engine: r.Engine, Store: r.Store, Shared: r.Wakes != nil,
-		DataDir: r.DataDir, Order: orderOf, AsTyped: r.asTyped, Made: r.Made, Log: r.Log,
+		DataDir: r.DataDir, Order: orderOf, Strangers: r.Channels.strangers, AsTyped: r.asTyped, Rested: r.Rested, Made: r.Made, Log: r.Log,
 	})
 	r.Connections = delivery.New(r.work, delivery.Deps{
 		StaleAfter: func() time.Duration { return r.settings().Config.StaleAfter },

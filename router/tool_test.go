@@ -75,6 +75,11 @@ func (b *bench) Decide(q tools.Question) tools.Decision {
 	return router.NewPolicy(b.Roster, rules, b.policy).Decide(q)
 }
 
+// Confirm implements agent.Gate.
+func (b *bench) Confirm(_ context.Context, _ tools.Question, d tools.Decision) tools.Decision {
+	return d
+}
+
 func (b *bench) did() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

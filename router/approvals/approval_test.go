@@ -357,12 +357,12 @@ func TestResetTakesQuestionsBack(t *testing.T) {
 		r.Await(3)
 		code := r.TypedCode(r.Platform.SentIn("ada1")[1])
 		r.Platform.Say("bob1", "bob", "/reset")
-		r.Mentions(4, "Forgotten. I drop what was waiting for a permission.")
+		r.Mentions(4, "Forgotten; what /memory lists stays. I drop what was waiting for a permission.")
 		r.decided("ada1", 1, "Nobody needs to decide that any more.")
 		r.Platform.Say("ada1", "ada", "/approve "+code)
 		r.Mentions(5, "That question is not open any more")
 		r.Platform.Say("bob1", "bob", "/reset")
-		r.Mentions(6, "Forgotten. If I am at work here, I go on; /cancel stops that.")
+		r.Mentions(6, "Forgotten; what /memory lists stays. If I am at work here, I go on; /cancel stops that.")
 	})
 }
 

@@ -10,7 +10,10 @@ import (
 
 // A Session is what a session has of its own; what is empty is as the settings, or the
 // person, say.
-type Session struct{ Mode, Model, Language, TimeZone string }
+type Session struct {
+	Mode, Model, Language, TimeZone string
+	Private                         bool // it neither learns nor is recalled
+}
 
 // A Chat is a conversation that has a session and is open to us.
 type Chat struct {

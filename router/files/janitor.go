@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
+
+	"switchboard/router/core"
 )
 
 const (
@@ -78,4 +81,16 @@ func (s *Service) removeOne(ctx context.Context, blob string) (removed bool, err
 		return false, err
 	}
 	return true, s.Blobs.Remove(blob)
+}
+
+// Discard removes bytes that nothing refers to now. *core.StateError: a backup holds them.
+func (s *Service) Discard(ctx context.Context, blob string) error {
+	removed, err := s.removeOne(ctx, blob)
+	if err != nil || !removed {
+		return err
+	}
+	if _, err := os.Stat(s.Blobs.Path(blob)); err == nil {
+		return &core.StateError{Sentence: "A backup is being made: please try again when it is done."}
+	}
+	return nil
 }

@@ -217,6 +217,10 @@ func (g *raidGate) Decide(q tools.Question) tools.Decision {
 	return g.policy.Decide(q)
 }
 
+func (g *raidGate) Confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision {
+	return g.policy.Confirm(ctx, q, d)
+}
+
 // raidShell records commands and runs those of cases about the sandbox alone, in it.
 type raidShell struct{ *raid }
 

@@ -186,10 +186,16 @@ func (r *Roster) Identified(identities ...string) *core.Person {
 	return nil
 }
 
+// Called is the name of who is known, or is away, and is called so in any case of letters, as it is written; empty: nobody is.
+func (r *Roster) Called(ctx context.Context, name string) (string, error) {
+	all, away, err := r.dir.Everyone(ctx)
+	return core.Called(name, append(all, away...)), err
+}
+
 // Knows says that somebody is called so, in any case of letters. Where that cannot be found out it says so too.
 func (r *Roster) Knows(ctx context.Context, name string) bool {
-	all, away, err := r.dir.Everyone(ctx)
-	return err != nil || core.Called(name, append(all, away...)) != ""
+	called, err := r.Called(ctx, name)
+	return err != nil || called != ""
 }
 
 // Admins lists the admins' IDs on a channel.

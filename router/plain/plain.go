@@ -46,17 +46,41 @@ type Service struct {
 }
 
 // Ask asks the model. Grow is called in the same goroutine with the whole of the answer so far each time there is more; nil: it is not.
-// ErrOverLimit, errors of package llm, and those of setting aside what it may cost. That the cost cannot be counted is logged.
+// Errors as of a model of For.
 func (s *Service) Ask(ctx context.Context, person, system, user string, grow func(text string)) (text string, used llm.Usage, err error) {
 	now := s.Settings()
-	day, aside := now.Budget.Day(time.Now()), 0.0
 	req := llm.Request{Role: "plain", System: now.Mask.Stable(system), User: now.Mask.Text(user), Timeout: now.Timeout}
-	if now.Budget.Limited() {
+	if grow != nil {
+		masked := now.Mask.Growing()
+		req.Stream = func(text string) bool {
+			grow(masked(text))
+			return true
+		}
+	}
+	response, err := s.For(person, now.Models).Complete(ctx, now.Model, req)
+	return now.Mask.Text(response.Text), response.Usage, err
+}
+
+// For are models that are asked for a person, what they cost within [budget]. ErrOverLimit, errors of package llm, and those of setting
+// aside what a call may cost. That the cost cannot be counted is logged.
+func (s *Service) For(person string, of Model) Model { return charged{s, person, of} }
+
+type charged struct {
+	*Service
+	person string
+	of     Model
+}
+
+// Complete implements Model.
+func (c charged) Complete(ctx context.Context, model string, req llm.Request) (llm.Response, error) {
+	budget := c.Settings().Budget
+	day, aside := budget.Day(time.Now()), 0.0
+	if budget.Limited() {
 		req.Reserve = func(q llm.Quote) error {
 			if q.Unpriced != "" {
 				return fmt.Errorf("%w: there is a limit of [budget], and %s", llm.ErrNotAvailable, q.Unpriced)
 			}
-			err := s.Store.SetAside(ctx, person, money.Reservation{Most: q.Most - aside, Day: day, Budget: now.Budget})
+			err := c.Store.SetAside(ctx, c.person, money.Reservation{Most: q.Most - aside, Day: day, Budget: budget})
 			if err == nil {
 				aside = q.Most
 			} else if _, over := errors.AsType[*money.OverLimitError](err); over {
@@ -65,20 +89,13 @@ func (s *Service) Ask(ctx context.Context, person, system, user string, grow fun
 			return err
 		}
 	}
-	if grow != nil {
-		masked := now.Mask.Growing()
-		req.Stream = func(text string) bool {
-			grow(masked(text))
-			return true
-		}
-	}
-	response, err := now.Models.Complete(ctx, now.Model, req)
+	response, err := c.of.Complete(ctx, model, req)
 	if aside > 0 || response.Usage.Cost > 0 {
 		counting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second) // also of who has left
 		defer cancel()
-		if err := s.Store.Spend(counting, day, person, aside, response.Usage.Cost); err != nil { // the answer is paid for all the same
-			s.Log.ErrorContext(ctx, "it is not counted what a call of the model cost", "person", person, "cost", response.Usage.Cost, "error", err)
+		if err := c.Store.Spend(counting, day, c.person, aside, response.Usage.Cost); err != nil { // the answer is paid for all the same
+			c.Log.ErrorContext(ctx, "it is not counted what a call of the model cost", "person", c.person, "cost", response.Usage.Cost, "error", err)
 		}
 	}
-	return now.Mask.Text(response.Text), response.Usage, err
+	return response, err
 }

@@ -1,6 +1,7 @@
 package routertest
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -62,6 +63,11 @@ type Anything struct{}
 // Decide implements agent.Gate.
 func (Anything) Decide(tools.Question) tools.Decision {
 	return tools.Decision{Verdict: tools.Allow, Rule: "test"}
+}
+
+// Confirm implements agent.Gate.
+func (Anything) Confirm(_ context.Context, _ tools.Question, d tools.Decision) tools.Decision {
+	return d
 }
 
 // Task is a task of a plan as a planner writes it.

@@ -29,7 +29,8 @@ const (
 	Model    Setting = "model"
 	Language Setting = "language"
 	TimeZone Setting = "timezone"
-	Title    Setting = "title" // a name that people see; its words are nobody's to read as orders
+	Private  Setting = "private" // on: it neither learns nor is recalled
+	Title    Setting = "title"   // a name that people see; its words are nobody's to read as orders
 )
 
 // Names implements Change.

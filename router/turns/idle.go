@@ -74,4 +74,7 @@ func (r *Runner) rest(ctx context.Context, session int64, s idleSession, now tim
 	if l := r.Connections.Connection(s.conv.Channel); l != nil {
 		l.Rest(s.conv, now)
 	}
+	if r.Rested != nil {
+		r.Rested()
+	}
 }

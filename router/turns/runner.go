@@ -63,8 +63,12 @@ type Deps struct {
 	DataDir string // workspaces are made in it
 	// Order is what a text orders that calls a tool by its name.
 	Order func(text string) *agent.Order
+	// Strangers says that turns in a channel's groups are told what strangers said there; nil: in none.
+	Strangers func(channel string) bool
 	// AsTyped is a text with its commands as they are typed in a conversation, where slash begins one.
 	AsTyped func(slash, text string) string
+	// Rested is called when a session rests, and answers at once; nil: it is not.
+	Rested func()
 	// Made are the buttons under an answer that says what a person's turn made; nil: there are none.
 	Made func(ctx context.Context, made []string, person, language string) []core.Button
 	Log  *slog.Logger

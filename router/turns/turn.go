@@ -109,6 +109,9 @@ func (r *Runner) tryTurn(run *runningTurn, c *claimed, giveUp bool) (next *claim
 	if data.Resumed > 0 { // the engine that ran it before may know of an edit
 		r.running.markEdited(ref.TurnID, true)
 	}
+	if len(data.State.Calls) == 0 && (data.Turn.Session.Private || r.Strangers == nil || !r.Strangers(data.Conversation.Channel)) {
+		data.State.Reports = nil // a turn that was told of them stays tainted
+	}
 	turn := data.Turn
 	turn.Place, turn.KeepTrying = line.Place(data.Conversation), r.Settings().StaleAfter
 	if data.Ordered {

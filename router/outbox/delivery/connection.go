@@ -311,7 +311,7 @@ func (c *Connection) onWake(w core.Wake) {
 func (c *Connection) Place(conv channels.Conversation) agent.Place {
 	f := c.channel().Features(conv)
 	return agent.Place{
-		Channel: c.Name, Direct: conv.Kind == channels.Direct,
+		Channel: c.Name, Group: conv.Place, Direct: conv.Kind == channels.Direct,
 		MaxText: f.MaxText, Files: f.Files, Buttons: f.Buttons, Rich: f.Markdown, Streams: c.streamer() != nil || c.drafts(f),
 	}
 }
