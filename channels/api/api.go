@@ -1,3 +1,8 @@
+// Package api is the HTTP API: the channel of kind api, on which programs talk to the bot, and every call that is not the
+// machine's own (those are in cmd/switchboard/socket). A resource is a file, with what it needs as small interfaces.
+//
+// The calls are behind two doors. The socket in the data folder is opened by whoever runs the program, who is no token and may
+// do everything. On TCP every call needs a token (door.go), which has one scope for each call.
 package api
 
 import (
@@ -15,10 +20,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	agentmemory "switchboard/agent/memory"
 	"switchboard/channels"
 	"switchboard/internal/api"
 	"switchboard/router/core"
 	"switchboard/router/jobs"
+	"switchboard/router/memory"
 	"switchboard/router/outbox"
 	"switchboard/router/sessions"
 	"switchboard/router/turns"
@@ -33,7 +40,7 @@ const (
 	bodyWait = 15 * time.Second
 )
 
-// Deps are what the calls need. To list what stands in the database Turns, Deliveries and JobReader are enough; else all are needed.
+// Deps are what the calls need. To list what stands in the database Turns, Deliveries, JobReader and Memory are enough; else all are needed.
 type Deps struct {
 	Log      *slog.Logger
 	Channel  *Channel // on which tokens talk
@@ -58,6 +65,8 @@ type Deps struct {
 	Deliveries Deliveries
 	JobReader  JobReader
 	Jobs       Jobs
+	Memory     *memory.Service
+	Eraser     Eraser
 	Poster     Poster
 }
 
@@ -66,6 +75,8 @@ type People interface {
 	// Named is the person of that name, Identified who has one of the identities; nil: nobody.
 	Named(name string) *core.Person
 	Identified(identities ...string) *core.Person
+	// Called is the name of who is called so in any case of letters, as it is written; empty: nobody is.
+	Called(ctx context.Context, name string) (string, error)
 }
 
 // An API is every call.
@@ -120,6 +131,7 @@ func (a *API) build() {
 	a.approvalCalls()
 	a.deliveryCalls()
 	a.jobCalls()
+	a.memoryCalls()
 	a.channelCalls()
 	a.socketCall()
 	idsAreText(config.Components.Schemas)
@@ -132,6 +144,7 @@ const schemaPath = "#/components/schemas/"
 func named(t reflect.Type, hint string) string {
 	if name := map[reflect.Type]string{
 		reflect.TypeFor[sessions.Info](): "Session", reflect.TypeFor[outbox.Info](): "Delivery", reflect.TypeFor[turns.Message](): "TurnMessage", reflect.TypeFor[turns.Call](): "ModelCall",
+		reflect.TypeFor[agentmemory.Entry](): "Memory", reflect.TypeFor[memory.Settings](): "MemorySettings", reflect.TypeFor[memory.Archive](): "MemoryArchive", reflect.TypeFor[memory.Imported](): "MemoryImported", reflect.TypeFor[memory.Erased](): "MemoryErased",
 	}[t]; name != "" {
 		return name
 	}

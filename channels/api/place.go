@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -83,9 +82,22 @@ func (a *API) mayRead(c *Caller, person string) bool {
 }
 
 // forAdmin says whether the caller speaks for an admin.
-func (a *API) forAdmin(c *Caller) bool {
-	return c.Local || slices.ContainsFunc(c.People, func(name string) bool {
-		p := a.People.Named(name)
-		return p != nil && p.Role == core.RoleAdmin
-	})
+func (a *API) forAdmin(c *Caller) bool { return c.Local || a.admin(c) != "" }
+
+// needsAdmin refuses who speaks for no admin.
+func (a *API) needsAdmin(c *Caller) error {
+	if a.forAdmin(c) {
+		return nil
+	}
+	return api.Failed(http.StatusForbidden, "make a token that speaks for an admin", "the token %q speaks for no admin", c.Token)
+}
+
+// admin is the first admin for whom a token speaks; empty: it speaks for none.
+func (a *API) admin(c *Caller) string {
+	for _, name := range c.People {
+		if p := a.People.Named(name); p != nil && p.Name == name && p.Role == core.RoleAdmin {
+			return name
+		}
+	}
+	return ""
 }

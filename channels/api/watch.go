@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,6 +143,37 @@ func (a *API) eachNews(ctx context.Context, channel *Channel, c *Caller, convs m
 		}
 	}
 	return nil
+}
+
+// lines adds a call that answers with lines of JSON for as long as its caller reads them. answer writes some whole ones at a time, or
+// none, so that an empty line says now and then that the stream lives.
+func (a *API) lines(c Call, answer func(r *http.Request, write func(text []byte) error) error) {
+	a.handle(c, description{gives: schemas{"application/x-ndjson": textSchema}, about: "The lines, of which some are empty."}, func(w http.ResponseWriter, r *http.Request) error {
+		caller := CallerOf(r.Context())
+		return a.channelOf(caller).While(r.Context(), func(ctx context.Context) error {
+			out := NewStream(w)
+			w.Header().Set("Content-Type", "application/x-ndjson")
+			defer out.hangUp(ctx)()
+			var wrote time.Time // zero: nothing is answered yet
+			err := answer(r.WithContext(ctx), func(text []byte) error {
+				if err := caller.good(ctx); err != nil {
+					return err
+				}
+				if len(text) == 0 && time.Since(wrote) < pingEvery {
+					return nil
+				}
+				wrote = time.Now()
+				return out.Text(cmp.Or(string(text), "\n"))
+			})
+			if wrote.IsZero() {
+				return err
+			}
+			if err != nil && ctx.Err() == nil {
+				a.Log.WarnContext(ctx, "a stream ended", "path", c.Path, "token", caller.Token, "error", err)
+			}
+			return nil
+		})
+	})
 }
 
 // A Stream is an answer of server-sent events. It is an Outlet.

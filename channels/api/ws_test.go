@@ -437,8 +437,9 @@ func TestMethodsOfASocket(t *testing.T) {
 	_, r := newTestAPI(t)
 	r.api.built()
 	want := []string{
-		"addJob", "cancelSession", "cancelTurn", "changeJob", "changeSession", "decideApproval", "deleteSession", "dropDelivery", "executeTool", "explainTurn", "forkSession", "getJob", "getSession",
-		"getTurn", "listApprovals", "listChannels", "listDeliveries", "listJobs", "listRuns", "listSessions", "listTools", "listTurns", "postMessage", "resetSession", "retryDelivery", "send", "whoami",
+		"addJob", "addMemory", "cancelSession", "cancelTurn", "changeJob", "changeMemory", "changeMemorySettings", "changeSession", "decideApproval", "deleteSession", "dropDelivery", "erase", "executeTool",
+		"explainTurn", "forkSession", "getErasure", "getJob", "getMemory", "getMemorySettings", "getSession", "getTurn", "importMemories", "listApprovals", "listChannels", "listDeliveries", "listJobs", "listMemories",
+		"listRuns", "listSessions", "listTools", "listTurns", "postMessage", "resetSession", "retryDelivery", "send", "whoami",
 	}
 	if got := slices.Sorted(maps.Keys(rpcMethods(r.api.huma.OpenAPI()))); !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -229,6 +229,7 @@ func (l *connection) ready(g *gap, now time.Time) (items []item, until time.Time
 			return nil, until
 		}
 	}
+	slices.SortStableFunc(g.held, func(a, b item) int { return a.event.At.Compare(b.event.At) }) // two sockets tell in any order
 	n := 0
 	for ; n < len(g.held); n++ {
 		it := &g.held[n]

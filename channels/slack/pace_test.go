@@ -130,6 +130,27 @@ func TestRefusedHistoryHoldsItsPlaceForAWhile(t *testing.T) {
 	}
 }
 
+// What came in another order than it was written, as on two sockets, and waited for history in vain, is handed in as it was written.
+func TestWhatWaitedIsHandedInAsItWasWritten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.run(t)
+	r.Say(r.ada.ID, "first")
+	r.Took(t, 1)
+	r.halt(t)
+	for _, text := range []string{"second", "third", "fourth"} {
+		r.Say(r.ada.ID, text)
+	}
+	r.Reorder(true)
+	r.c.pace.mostWait = 300 * time.Millisecond
+	r.Break(slacktest.Fault{Method: "conversations.history", Times: -1, Rejected: slacktest.TooMany(time.Hour)})
+	r.run(t)
+	r.Took(t, 4)
+	if diff := cmp.Diff([]string{"first", "second", "third", "fourth"}, r.Sink.Texts()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What comes in a place whose history is refused for long waits for its second event all the same: the
 // first one may name no files.
 func TestMentionIsWholeWhileHistoryIsRefused(t *testing.T) {

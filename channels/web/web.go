@@ -21,6 +21,7 @@ import (
 	"switchboard/channels/api"
 	"switchboard/router/audit"
 	"switchboard/router/core"
+	"switchboard/router/memory"
 	"switchboard/router/money"
 	"switchboard/router/people"
 	"switchboard/router/sessions"
@@ -56,6 +57,7 @@ type Deps struct {
 	Program   Program
 	Jobs      Jobs
 	JobReader api.JobReader
+	Memory    *memory.Service
 	Money     Money
 	Budget    func() money.Budget
 	// Mode is what a session without a mode of its own does; Model plans in one without a model of its own.
@@ -126,6 +128,7 @@ func New(deps Deps) *Site {
 	s.whyPages()
 	s.nowPages()
 	s.jobPages()
+	s.memoryPages()
 	s.moneyPages()
 	s.peoplePages()
 	s.secretPages()

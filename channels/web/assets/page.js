@@ -192,7 +192,7 @@ async function copy(words, button) {
 
 // --- The line to write in. What is not sent stays, also when the page is loaded again.
 const draft = () => "draft:" + (chat.dataset.session || "new")
-let editing = ""
+let editing = "", going = ""
 function grow() {
 	if (CSS.supports("field-sizing", "content")) return
 	text.style.height = "auto"
@@ -200,7 +200,7 @@ function grow() {
 }
 function keep() {
 	if (editing) return
-	if (text.value) localStorage.setItem(draft(), text.value)
+	if (text.value.trim()) localStorage.setItem(draft(), text.value)
 	else localStorage.removeItem(draft())
 }
 function newKey() { $("#key").value = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("") }
@@ -283,6 +283,7 @@ if (composer) {
 	}
 	composer.addEventListener("htmx:configRequest", (event) => {
 		if (event.target !== composer) return
+		going = text.value
 		if (editing) event.detail.path = editing
 		if (globalThis.Notification?.permission === "default") Notification.requestPermission().catch(() => {})
 	})
@@ -296,10 +297,14 @@ if (composer) {
 			if (!status) say("That was not sent: the bot cannot be reached. Try again in a moment.")
 			return
 		}
-		localStorage.removeItem(draft())
-		if (editing) leaveEdit()
-		text.value = ""
+		let left = (text.value.startsWith(going) ? text.value.slice(going.length) : text.value).trimStart() // written since
+		if (editing) {
+			leaveEdit()
+			left = text.value
+		}
 		composer.reset()
+		text.value = left
+		keep()
 		newKey()
 		attached()
 		grow()
