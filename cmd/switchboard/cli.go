@@ -55,6 +55,7 @@ type cli struct {
 	Channel  channelCmd  `cmd:"" help:"The state of each channel." group:"see"`
 	Job      jobCmd      `cmd:"" help:"Reminders and scheduled jobs." group:"set"`
 	Person   personCmd   `cmd:"" help:"Who may write." group:"set"`
+	Memory   memoryCmd   `cmd:"" help:"What the bot remembers." group:"set"`
 	Secret   secretCmd   `cmd:"" help:"Passwords, tokens and keys, stored encrypted." group:"set"`
 	SignIn   signInCmd   `cmd:"" name:"signin" help:"Print a link that opens the page in a browser: good once, for ten minutes." group:"run"`
 	Token    tokenCmd    `cmd:"" help:"API tokens, by which programs talk to the bot over HTTP." group:"set"`
@@ -74,8 +75,7 @@ type cli struct {
 	} `cmd:"" hidden:""` // as --help
 
 	// What later versions bring answers with a clear sentence.
-	Memory later `cmd:"" hidden:""`
-	Skill  later `cmd:"" hidden:""`
+	Skill later `cmd:"" hidden:""`
 }
 
 // helpGroups are the titles under which --help shows the commands.

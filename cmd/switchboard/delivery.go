@@ -40,7 +40,7 @@ func (c *deliveryListCmd) Run(a *app) error {
 
 // deliveryPart names one delivery.
 type deliveryPart struct {
-	ID int64 `arg:"" help:"The delivery's number."`
+	ID number `arg:"" help:"The delivery's number."`
 	jsonFlag
 }
 
@@ -74,12 +74,8 @@ func (c *deliveryDropCmd) Run(a *app) error {
 
 // change changes a delivery by hand and says what becomes of it.
 func (c *deliveryPart) change(a *app, how string, text func(*outbox.Changed) string) error {
-	settings, err := stored(a.talked(a.settings))
-	if err != nil {
-		return fmt.Errorf("delivery %s %d: %w", how, c.ID, err)
-	}
 	var d outbox.Changed
-	return a.change(settings, api.Call{Method: http.MethodPost, Path: fmt.Sprintf("/v1/deliveries/%d/%s", c.ID, how)}, fmt.Sprintf("delivery %s %d", how, c.ID), &d, func() error {
+	return a.order(api.Call{Method: http.MethodPost, Path: fmt.Sprintf("/v1/deliveries/%d/%s", c.ID, how)}, fmt.Sprintf("delivery %s %d", how, c.ID), &d, func() error {
 		if c.JSON {
 			return printJSON(a.out, d)
 		}

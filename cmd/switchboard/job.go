@@ -121,7 +121,7 @@ func (c *jobAddCmd) Run(a *app) error {
 
 // oneJob names a job.
 type oneJob struct {
-	ID int64 `arg:"" help:"The job's number."`
+	ID number `arg:"" help:"The job's number."`
 	jsonFlag
 }
 
@@ -202,12 +202,8 @@ func whyRan(r *scheduler.Run, zone string) string {
 }
 
 func (a *app) changeJob(path string, body any, what string, asJSON bool) error {
-	settings, err := stored(a.talked(a.settings))
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, err)
-	}
 	var said web.JobSaid
-	return a.change(settings, api.Call{Method: http.MethodPost, Path: path, Body: body}, what, &said, func() error { return a.sayJob(&said, asJSON) })
+	return a.order(api.Call{Method: http.MethodPost, Path: path, Body: body}, what, &said, func() error { return a.sayJob(&said, asJSON) })
 }
 
 func (a *app) sayJob(said *web.JobSaid, asJSON bool) error {

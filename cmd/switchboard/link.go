@@ -204,6 +204,17 @@ func (c count) Validate() error {
 	return nil
 }
 
+// A number is that of a row.
+type number int64
+
+// Validate is asked by the command line's parser.
+func (n number) Validate() error {
+	if n < 1 {
+		return fmt.Errorf("%d is no number; numbers begin with 1", n)
+	}
+	return nil
+}
+
 // query asks for the newest rows in one state.
 func query(state string, limit count) string {
 	return url.Values{"state": {state}, "limit": {limit.asked()}}.Encode()
@@ -233,6 +244,15 @@ func (a *app) ask(path string, result any) error {
 	}
 	fmt.Fprintf(a.err, "switchboard: no engine is running here, and %v; this is what was stored, without what an engine elsewhere may have added since\n", err)
 	return nil
+}
+
+// order is change by the settings of this machine, or by those of the server that it speaks to.
+func (a *app) order(call api.Call, what string, result any, say func() error) error {
+	settings, err := stored(a.talked(a.settings))
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return a.change(settings, call, what, result, say)
 }
 
 // change has the engine change something, and says what came of it; what was done is named in the error.

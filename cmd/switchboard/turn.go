@@ -47,9 +47,9 @@ func outcome(t *turns.Turn) string {
 }
 
 type turnShowCmd struct {
-	ID      int64 `arg:"" help:"The turn's number."`
-	Prompts bool  `help:"Also the exact requests and answers of its model calls."`
-	JSON    bool  `name:"json" help:"As JSON."`
+	ID      number `arg:"" help:"The turn's number."`
+	Prompts bool   `help:"Also the exact requests and answers of its model calls."`
+	JSON    bool   `name:"json" help:"As JSON."`
 }
 
 // Run implements the command.
@@ -58,7 +58,7 @@ func (c *turnShowCmd) Run(a *app) error {
 	if c.Prompts {
 		path = "?prompts=true"
 	}
-	return a.showTurn(c.ID, path, c.JSON, func(t *turns.Turn) shown { return t })
+	return a.showTurn(int64(c.ID), path, c.JSON, func(t *turns.Turn) shown { return t })
 }
 
 // shown is a turn as JSON, and as text.
@@ -88,7 +88,7 @@ func (a *app) showTurn(id int64, query string, asJSON bool, render func(*turns.T
 }
 
 type turnCancelCmd struct {
-	ID int64 `arg:"" help:"The turn's number."`
+	ID number `arg:"" help:"The turn's number."`
 }
 
 // Run implements the command.
@@ -112,11 +112,11 @@ type explainCmd struct {
 }
 
 type explainTurnCmd struct {
-	ID   int64 `arg:"" help:"The turn's number."`
-	JSON bool  `name:"json" help:"As JSON."`
+	ID   number `arg:"" help:"The turn's number."`
+	JSON bool   `name:"json" help:"As JSON."`
 }
 
 // Run implements the command.
 func (c *explainTurnCmd) Run(a *app) error {
-	return a.showTurn(c.ID, "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
+	return a.showTurn(int64(c.ID), "", c.JSON, func(t *turns.Turn) shown { return t.Explanation() })
 }

@@ -56,6 +56,8 @@ func (r *report) ledger(db *store.DB, alive bool) {
 	l.audit()
 	l.work()
 	l.jobs()
+	l.memory()
+	l.vectors()
 	l.heartbeat()
 }
 
@@ -222,6 +224,39 @@ func (l ledgerReport) work() {
 				words.Count(lost.n, "message part"), lost.state, lost.want, lost.state))
 		}
 	}
+}
+
+// memory tells what is not learned, or found, yet.
+func (l ledgerReport) memory() {
+	doing, err := l.db.RestTrouble(l.ctx)
+	if err != nil {
+		l.noAnswer("memory", err)
+		return
+	}
+	if line := doing.Line(); line != "" {
+		l.warn("memory", "it is tried again by itself; see that the models of [agent] curator and summarizer answer", line)
+		return
+	}
+	l.ok("memory", "what was said in conversations that rest is looked at")
+}
+
+// vectors tells how many texts can be found by their meaning.
+func (l ledgerReport) vectors() {
+	model := l.settings.EmbeddingsModel()
+	if model == "" {
+		return
+	}
+	made, all, err := l.db.VectorProgress(l.ctx, model)
+	if err != nil {
+		l.noAnswer("embeddings", err)
+		return
+	}
+	line := fmt.Sprintf("%d of %d made for %s", made, all, model)
+	if made < all {
+		l.warn("embeddings", "the rest is found by its words until then; while conversations rest \"switchboard serve\" makes them, and its log says why it cannot", line)
+		return
+	}
+	l.ok("embeddings", "%s", line)
 }
 
 // jobs tells which jobs do not run though somebody wants them to.

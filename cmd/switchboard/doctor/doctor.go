@@ -117,6 +117,7 @@ func Examine(ctx context.Context, settings *configs.Settings) []Finding {
 	r.prompts()
 	r.sandbox()
 	r.scanner()
+	r.policy()
 	people := r.people()
 	r.ok("people", "%s", joined(access.Names(people)))
 	r.channels()

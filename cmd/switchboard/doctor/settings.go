@@ -15,11 +15,16 @@ import (
 
 	"switchboard/agent"
 	"switchboard/agent/llm"
+	"switchboard/agent/tools"
+	"switchboard/cmd/switchboard/access"
 	"switchboard/cmd/switchboard/models"
 	"switchboard/cmd/switchboard/socket"
 	"switchboard/configs"
 	"switchboard/internal/api"
+	"switchboard/router/core"
+	"switchboard/router/decision"
 	"switchboard/router/files"
+	"switchboard/router/memory"
 )
 
 // running warns where the running engine does not go by the settings as they are
@@ -95,7 +100,7 @@ func passing(s configs.Shown) bool {
 func (r *report) models() {
 	list, err := models.New(r.settings, slog.New(slog.DiscardHandler))
 	if err != nil {
-		r.modelFault("", err, r.settings.Agent.Planner)
+		r.modelFault("", err, "agent.planner", r.settings.Agent.Planner)
 		return
 	}
 	defer list.Close()
@@ -109,7 +114,7 @@ func (r *report) models() {
 		}
 		took, seen, err := models.Try(r.ctx, r.settings, list, model)
 		if err != nil {
-			r.modelFault(fmt.Sprintf("%s (%s): ", model, roles), err, model)
+			r.modelFault(fmt.Sprintf("%s (%s): ", model, roles), err, "agent.planner", model)
 			continue
 		}
 		r.ok("model", "%s (%s): answered in %s", model, roles, took.Round(time.Millisecond))
@@ -117,11 +122,19 @@ func (r *report) models() {
 			r.add(Finding{"model", !remark.Fails, true, model + " " + remark.Text, remark.Fix})
 		}
 	}
+	if model := r.settings.Embeddings.Model; model != "" {
+		response, err := list.Complete(r.ctx, model, llm.Request{Role: memory.RoleEmbeddings, Embed: []string{"hello"}, Timeout: 20 * time.Second})
+		if err != nil {
+			r.modelFault(model+" (embeddings): ", err, "embeddings.model", model)
+			return
+		}
+		r.ok("model", "%s (embeddings): vectors of %d numbers, in %s", model, len(response.Vectors[0]), response.Exchange.Duration.Round(time.Millisecond))
+	}
 }
 
 // modelFault says what is wrong with a model, and the setting that fixes it.
-func (r *report) modelFault(begin string, err error, model string) {
-	fix, text := fmt.Sprintf("try again later, or set agent.planner to another model than %q", model), err.Error()
+func (r *report) modelFault(begin string, err error, setting, model string) {
+	fix, text := fmt.Sprintf("try again later, or set %s to another model than %q", setting, model), err.Error()
 	if setup, ok := errors.AsType[*llm.SetupError](err); ok {
 		fix, text = setup.Fix, strings.TrimSuffix(text, "; "+setup.Fix)
 	}
@@ -210,4 +223,24 @@ func (r *report) tryScanner() (took time.Duration, reason string, err error) {
 		reason, err = fmt.Sprintf("the scanner did not come to an end within %s", scannerTimeout), nil
 	}
 	return time.Since(began), reason, err
+}
+
+// policy asks the decision service a question as a tool would; nothing where none is set.
+func (r *report) policy() {
+	var service decision.Service
+	service.Apply(r.settings.Policy.Service, r.settings.Policy.ServiceToken)
+	if !service.Set() {
+		return
+	}
+	defer service.Apply("", "")
+	began := time.Now()
+	err := service.Ask(r.ctx, decision.Question{Action: decision.ToolExecute, Role: core.RoleAdmin, Channel: access.Console, Tool: "time", Effect: string(tools.EffectRead)})
+	switch took := time.Since(began).Round(time.Millisecond); {
+	case errors.Is(err, decision.ErrNoAnswer):
+		r.fail("policy", "see [policy] service, and what the log of that service says; until it answers every tool and every memory is refused", err.Error())
+	case err != nil:
+		r.warn("policy", "if it refuses everything, see the path in [policy] service", fmt.Sprintf("the policy service answered in %s, and refused a test question (may an admin use the tool time?)", took))
+	default:
+		r.ok("policy", "the policy service answered in %s", took)
+	}
 }

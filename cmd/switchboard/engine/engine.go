@@ -23,6 +23,7 @@ import (
 	"switchboard/router/browsers"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
+	"switchboard/router/memory"
 	"switchboard/router/tokens"
 	"switchboard/scheduler"
 	"switchboard/store"
@@ -42,6 +43,9 @@ type Engine struct {
 	policy    *router.Policy
 	metrics   *metrics.Metrics
 	jobs      *jobs.Service
+	memory    *memory.Service
+	rester    *memory.Rester
+	embedder  *memory.Embedder
 	tokens    *tokens.Service
 	scheduler *scheduler.Scheduler
 	space     *workspace.Space
@@ -112,7 +116,7 @@ func Open(ctx context.Context, mode Mode, settings *configs.Settings, log *slog.
 		Deps: web.Deps{
 			Log: log, Ready: e, Metrics: e.metrics, PProf: settings.Server.PProf && settings.Server.Loopback(),
 			Console: e.console, Channel: e.programs,
-			Jobs: e.jobs, Files: e.files, Tools: usedTools{e}, Model: e.plain(),
+			Jobs: e.jobs, Memory: e.memory, Eraser: e, Files: e.files, Tools: usedTools{e}, Model: e.plain(),
 		},
 		Store: e.db.Router(), Router: e.router, Tokens: e.tokens, Settings: e.settings, Browsers: e.browsers, PageURL: e.PageURL,
 	}.API()
@@ -150,6 +154,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	parts.Go(func() { e.db.Audit(working) })
 	if e.mode.begins != noJobs {
 		parts.Go(func() { e.scheduler.Run(working) })
+	}
+	if e.mode.begins == allJobs {
+		parts.Go(func() { e.rester.Run(working) })
+		parts.Go(func() { e.embedder.Run(working) })
 	}
 	parts.Go(func() { e.settings.Watch(working) })
 	e.router.Run(working)

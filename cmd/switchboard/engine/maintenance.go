@@ -44,6 +44,11 @@ func (m *maintenance) Maintain(ctx context.Context, job *scheduler.Job) (done sc
 	switch job.Name {
 	case scheduler.MaintainRetention:
 		n, err = m.db.Retain(ctx, m.owner, m.retention(ctx))
+		if err == nil {
+			var aged int64
+			aged, err = m.db.Age(ctx)
+			n += aged
+		}
 		some(n, "old rows were cleared away")
 	case scheduler.MaintainFiles:
 		n, err = m.files.Forget(ctx)

@@ -29,7 +29,7 @@ func (e *Engine) site(publicURL string, visits web.Visits) *page.Site {
 		Currency: func() string { return e.settings.Now().Budget.Currency },
 		Mode:     func() string { return e.settings.Now().Router.DefaultMode },
 		Model:    func() string { return e.settings.Now().Agent.Planner },
-		Jobs:     e.jobs, JobReader: of, Money: e.db, Budget: func() money.Budget { return e.settings.Now().Limits() },
+		Jobs:     e.jobs, JobReader: of, Memory: e.memory, Money: e.db, Budget: func() money.Budget { return e.settings.Now().Limits() },
 		Register: of, Asking: e.router.Asking, Judge: e.settings.JudgePerson, Named: e.named, Usable: usedTools{e}.Usable, BrowserList: of, SignInLink: e.SignInLink,
 		SecretList: of, Secrets: e.settings, TokenKeeper: e.tokens, AuditLog: of, Verify: e.verify,
 		Settings: e.settings.Changes(), Setup: setup{e}, OpenClaim: of.OpenClaim,

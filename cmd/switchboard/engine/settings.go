@@ -47,6 +47,7 @@ func (e program) Prepare(next *configs.Settings, diff []configs.Difference, rene
 				errs = append(errs, move())
 			}
 			e.scheduler.Wake()
+			e.embedder.Wake()
 			return errors.Join(errs...)
 		},
 	}, nil

@@ -27,6 +27,7 @@ import (
 	"switchboard/router/browsers"
 	"switchboard/router/files"
 	"switchboard/router/jobs"
+	"switchboard/router/memory"
 	"switchboard/router/outbox"
 	"switchboard/router/people"
 	"switchboard/router/tokens"
@@ -83,7 +84,8 @@ func (e *Engine) wire(ctx context.Context) error {
 		Limits: fileLimits(s), Mask: s.Mask, Log: e.log,
 	})
 	e.policy = router.NewPolicy(roster, list.Rules, s.Policy)
-	e.jobs = &jobs.Service{}
+	e.policy.Service.Log = e.log
+	e.jobs, e.memory = &jobs.Service{}, &memory.Service{}
 	e.tokens = &tokens.Service{Store: of, Configured: func() []tokens.Configured { return access.Tokens(e.settings.Now()) }, Mask: s.Mask, Log: e.log}
 	e.browsers = &browsers.Service{
 		Store: of, Log: e.log, Changer: changer{e},
@@ -95,14 +97,17 @@ func (e *Engine) wire(ctx context.Context) error {
 		Settings: routerSettings(s), Channels: list, Roster: roster, Agent: e.metrics.Agent(&e.agents), Usable: e.agents.usable, Summary: e.agents.summary, Typed: e.agents.typed, Engine: e.owner, FirstStart: e.owner.FirstStart(), Local: access.Local,
 		Store: e.metrics.Store(of), Wakes: engines.NewWakes(e.db.DB, e.owner.ID()), Files: e.files, DataDir: s.DataDir, Missing: e.missing, Secrets: e.settings, Mask: s.Mask, Log: e.log,
 		NoticeTargets: e.settings.NoticeTargets, Reload: e.settings.Reload,
-		JobsChanged: func() { e.scheduler.Wake() }, Made: e.jobs.Made,
-		Commands: append(e.jobs.Commands(), e.adminCommands(of)...),
+		JobsChanged: func() { e.scheduler.Wake() }, Rested: func() { e.rester.Wake() }, Made: e.jobs.Made,
+		Commands: slices.Concat(e.memory.Commands(), e.jobs.Commands(), e.adminCommands(of)),
 	})
 	if err != nil {
 		return configs.Usage(err)
 	}
 	e.metrics.Read(metrics.Deps{Statuses: e.router.Connections.Statuses, Queue: of.Queue})
 	*e.jobs = e.jobService(of)
+	e.embedder = e.newEmbedder(of)
+	e.fillMemory(of)
+	e.rester = e.newRester()
 	first, err := e.newAgent(s)
 	if err != nil {
 		return configs.Usage(err)
@@ -171,7 +176,7 @@ func (e *Engine) newAgent(s *configs.Settings) (*runtime, error) {
 		}
 	}
 	registry, err := tools.NewRegistry(tools.Builtin(tools.BuiltinConfig{
-		AllowPrivate: allow, Files: e.files, Space: e.space, Schedule: e.jobs, Host: e.hostInfo,
+		AllowPrivate: allow, Files: e.files, Space: e.space, Schedule: e.jobs, Memory: e.memory, Host: e.hostInfo,
 		Messenger: e.router.Messages.SendMessage, Recipient: e.router.Messages.Recipient, Commander: e.router.GiveCommand, Known: e.router.Roster.Knows,
 	})...)
 	if err != nil {
@@ -190,7 +195,7 @@ func (e *Engine) newAgent(s *configs.Settings) (*runtime, error) {
 	}
 	counted := e.metrics.Models(list, named)
 	made, err := agent.New(s.Agent, counted, e.metrics.Tools(registry), e.metrics.Shell(shell), e.policy, e.log, agent.Options{
-		DataDir: s.DataDir, Length: list.Length, Guard: e.owner, Mask: s.Mask,
+		DataDir: s.DataDir, Length: list.Length, Guard: e.owner, Mask: s.Mask, Memory: e.memory, Forgetful: !s.Memory.Learning,
 	})
 	return &runtime{made, list, counted, registry.Harmless()}, err
 }

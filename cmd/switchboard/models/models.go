@@ -33,12 +33,15 @@ func New(s *configs.Settings, log *slog.Logger) (*llm.Models, error) {
 	for model, names := range Roles(s) {
 		roles[strings.Join(names, ", ")] = model
 	}
+	if s.Embeddings.Model != "" {
+		roles["embeddings"] = s.Embeddings.Model
+	}
 	return models, models.Check(roles)
 }
 
 // settingsOf says of each model which setting names it first.
 func settingsOf(s *configs.Settings) map[string]string {
-	named := map[string]string{}
+	named := map[string]string{s.EmbeddingsModel(): "embeddings.model"}
 	for i, model := range s.Agent.Fallback {
 		named[model] = fmt.Sprintf("agent.fallback[%d]", i)
 	}

@@ -22,6 +22,7 @@ import (
 	"switchboard/router"
 	"switchboard/router/browsers"
 	"switchboard/router/core"
+	"switchboard/router/memory"
 	"switchboard/router/people"
 	"switchboard/router/tokens"
 	"switchboard/store"
@@ -171,7 +172,7 @@ func readRoutes(add adder, of *store.Router, settings func() *configs.Settings) 
 
 // ReadRoutes are the calls that need no running program: they read what stands in the database.
 func ReadRoutes(of *store.Router, settings *configs.Settings) http.Handler {
-	return web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Turns: of, Deliveries: of, JobReader: of}, func(a *web.API) {
+	return web.New(web.Deps{Log: slog.New(slog.DiscardHandler), Turns: of, Deliveries: of, JobReader: of, Owner: access.Owner, Memory: &memory.Service{Store: of}}, func(a *web.API) {
 		readRoutes(adderTo(a), of, func() *configs.Settings { return settings })
 	}).Socket()
 }

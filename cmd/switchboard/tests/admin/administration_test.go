@@ -43,6 +43,12 @@ func TestSchedulingIsFollowedLiterally(t *testing.T) {
 	follow(t, "scheduling.md")
 }
 
+// docs/memory.md.
+func TestMemoryIsFollowedLiterally(t *testing.T) {
+	t.Parallel()
+	follow(t, "memory.md")
+}
+
 // follow does what a page in docs says, until something is not as it says.
 func follow(t *testing.T, name string) {
 	t.Helper()

@@ -23,7 +23,6 @@ func TestLaterCommandsSaySo(t *testing.T) {
 	t.Parallel()
 	r := programtest.Bare(t)
 	for _, line := range []string{
-		"memory list", "memory add x", "memory forget 1", "memory export", "memory erase",
 		"skill list", "skill add x", "skill remove x",
 	} {
 		out, errs, code := r.Command(strings.Fields(line)...)
@@ -66,6 +65,38 @@ func TestPeopleAreChangedOnTheCommandLine(t *testing.T) {
 	if out, _, _ := r.Command("person", "list"); strings.Contains(out, "ann") || !strings.Contains(out, "marco") {
 		t.Errorf("%s", out)
 	}
+}
+
+// What is no record, or comes where things are remembered already, is refused with what to do.
+func TestRecordsOfMemoryAreRefused(t *testing.T) {
+	t.Parallel()
+	r := programtest.Bare(t)
+	r.Up()
+	defer r.Stop(20 * time.Second)
+	takes := func(records string, code int, want string) {
+		t.Helper()
+		out, errs, got := r.CommandWith(records, "memory", "import", "--records", "-")
+		if got != code || !strings.Contains(out+errs, want) {
+			t.Errorf("%q: exit %d, want %d with %q\n%s%s", records, got, code, want, out, errs)
+		}
+	}
+	record := func(n int, op string) string {
+		return fmt.Sprintf(`{"type":"memory.wal","version":1,"log":"a","n":%d,"op":%q}`+"\n", n, op)
+	}
+	takes("", 0, "no record came")
+	takes("\nnonsense\n", 1, "memory import: line 2: it is no record of")
+	takes(strings.Replace(record(1, "end"), `"version":1`, `"version":2`, 1), 1, "line 1: it has version 2, and this build knows version 1")
+	takes(record(7, "end"), 1, "A copy begins with all memories there are: follow with --from 0.")
+	takes(record(7, "snapshot")+record(7, "end"), 0, "copied up to record 7")
+	takes(record(7, "snapshot")+record(7, "end")+"{", 1, "line 3: it is no record of")
+	takes(record(9, "erase"), 1, "it names nobody")
+	takes(strings.Replace(record(9, "erase"), "}", `,"person":"ann"}`, 1), 1, "Record 9 came, and 8 is next: follow with --from 8.")
+	r.Refuses("memory add tea", 1, "is a copy of another bot's memory")
+	r.Prints("memory own", 0, "its own now")
+	r.Refuses("memory own", 1, "is no copy")
+	r.Prints("memory add tea", 0, "I'll remember: tea")
+	r.Prints("memory list --person OWNER", 0, "tea") // as memory erase has it
+	takes(record(8, "snapshot"), 1, "Begin with one that remembers nothing.")
 }
 
 func TestWrongUsageNamesTheFault(t *testing.T) {

@@ -1,11 +1,15 @@
 package admin_test
 
 import (
+	"context"
+	"net"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	web "switchboard/channels/api"
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/api"
@@ -52,9 +56,15 @@ var eachCommand = []struct {
 	{"remind", "/remind tomorrow at 9 to call Ann", ", 09:00: call Ann.", ""},
 	{"jobs", "/jobs", "call Ann", ""},
 	{"notifications", "/notifications", "There is nothing that you have not read.", ""},
+	{"remember", "/remember the deploy key rotates on Fridays", "I'll remember: the deploy key rotates on Fridays", ""},
+	{"memory", "/memory", "the deploy key rotates on Fridays", ""},
+	{"learn", "/learn style: be brief", "Learned rule 2: be brief", ""},
+	{"rules", "/rules", "be brief", ""},
+	{"forget", "/forget deploy key", "Forgotten: the deploy key rotates on Fridays", ""},
+	{"private", "/private", "I remember what is said here.", ""},
 	{"reload", "/reload", "Checking the settings file", "Nothing has changed."},
 	{"doctor", "/doctor all", "Checking;", "database: "},
-	{"reset", "/reset", "Forgotten. If I am at work here, I go on", ""},
+	{"reset", "/reset", "Forgotten; what /memory lists stays. If I am at work here, I go on", ""},
 }
 
 // Every row of the program's table of commands is here, and is answered over a platform by the
@@ -97,5 +107,19 @@ func TestEachCommandAnswers(t *testing.T) {
 	}
 	if len(admins) > 0 {
 		t.Errorf("not tried: %q", admins)
+	}
+	for says, want := range map[string]string{"/memory of U2": "There is nothing.", "/memory of nobody": "I know nobody called nobody", "/rules 2": "be brief"} {
+		if got := r.Ask("u1", says); !strings.Contains(strings.ReplaceAll(got, "`", ""), want) {
+			t.Errorf("%s is answered %q", says, got)
+		}
+	}
+	// What is remembered for everybody is said to be.
+	c := api.NewClient(func(ctx context.Context) (net.Conn, error) { return api.Dial(ctx, filepath.Join(r.Dir, "data")) })
+	defer c.Close()
+	for whose, want := range map[string]string{"nobody": "there is nobody called", "global": "", "u2": ""} {
+		err := c.Do(t.Context(), api.Call{Method: http.MethodPost, Path: "/v1/memory", Body: web.NewMemory{Person: whose, Text: "x"}}, nil)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("a memory of %s: %v", whose, err)
+		}
 	}
 }

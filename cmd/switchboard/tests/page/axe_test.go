@@ -87,14 +87,14 @@ func TestPagesAreUsable(t *testing.T) {
 	root.reads("heard: hello")
 	admin := s.visitor("root")
 	for path, form := range map[string]string{
-		"/jobs": "kind=reminder&when=every+day+at+9&text=stretch", "/people/add": "name=eve&role=user&tools=*", "/secrets/set": "name=spare&value=a-long-value-1", "/tokens": "name=watcher&days=1&scope=read&person=ada",
+		"/memory": "text=the+keys+are+at+Ann's", "/jobs": "kind=reminder&when=every+day+at+9&text=stretch", "/people/add": "name=eve&role=user&tools=*", "/secrets/set": "name=spare&value=a-long-value-1", "/tokens": "name=watcher&days=1&scope=read&person=ada",
 	} {
 		if status, _, page := admin.does("POST", path, form); status >= 400 {
 			t.Fatalf("%s: %d %s", path, status, page)
 		}
 	}
 	for _, path := range []string{
-		"/me", "/now", "/jobs", "/jobs/1", "/money", "/people", "/people/eve", "/people/ada", "/people/eve/remove", "/secrets", "/tokens", "/settings", "/settings/router.workers", "/settings/changes", "/audit",
+		"/me", "/now", "/jobs", "/jobs/1", "/memory", "/memory?of=ada", "/money", "/people", "/people/eve", "/people/ada", "/people/eve/remove", "/secrets", "/tokens", "/settings", "/settings/router.workers", "/settings/changes", "/audit",
 		fmt.Sprint("/turns/", s.TurnOf("work on it").ID), "/setup", "/setup/model", "/setup/channel", "/setup/zone", "/setup/first",
 	} {
 		root.Run(chromedp.Navigate("http://" + s.address + path))

@@ -178,6 +178,15 @@ func TestAllByKeyboard(t *testing.T) {
 		b.keys(" ")
 		b.Await("it is paused", `document.querySelector("#jobs .job.paused")`)
 
+		b.tabs(`#side footer a[href$="/memory"]`)
+		b.keys(kb.Enter)
+		b.tabs(`#memory-text`)
+		b.keys("be brief" + kb.Tab + "r" + kb.Tab + " ")
+		b.Await("the rule", `document.querySelector("#memories h2")?.innerText === "Rules"`)
+		b.tabs(`#memories [id^=forget-]`)
+		b.keys(" ")
+		b.Await("it is forgotten", `document.querySelector("#memories .empty")`)
+
 		b.tabs(`#side footer a[href$="/settings"]`)
 		b.keys(kb.Enter)
 		b.tabs(`#find-setting`)

@@ -160,6 +160,12 @@ identities = ["slack:%s"]
 	b.Await("the jobs", `document.querySelectorAll(".job").length === 3`)
 	shoot("jobs")
 
+	telegram.Say(ada.ID, "/remember The deploy key rotates on Fridays")
+	telegram.Say(ada.ID, "/learn style: Answer in two sentences")
+	b.opens("/memory")
+	b.Await("what is remembered", `document.querySelectorAll("#memories article").length >= 2`)
+	shoot("memory")
+
 	b.opens("/now")
 	telegram.Say(ben.ID, "Back up the shop's database before the update")
 	slack.Say(carla.ID, "Translate the newsletter into Italian")

@@ -24,6 +24,8 @@ func TestWrongUsageSaysWhatWasMeant(t *testing.T) {
 		"delivery list --limit 0":    "--limit: 0 is none",
 		"channel rejected --limit 0": "--limit: 0 is none",
 		"person refused --limit 0":   "--limit: 0 is none",
+		"memory forget -- -1":        "<id>: -1 is no number; numbers begin with 1",
+		"turn show 0":                "<id>: 0 is no number",
 	} {
 		r.Refuses(line, 2, want)
 	}

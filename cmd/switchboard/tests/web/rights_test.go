@@ -74,7 +74,7 @@ func TestRightsOfEveryCall(t *testing.T) {
 
 // possessions are what somebody has, of which others get nothing.
 type possessions struct {
-	person, session, turn, approval, job, secret string
+	person, session, turn, approval, job, memory, secret string
 }
 
 // owns has somebody write, ask for what waits, and keep a job.
@@ -90,6 +90,12 @@ func (s *shop) owns(person string) *possessions {
 		s.T.Fatalf("%s %s", out, errs)
 	}
 	o.job = job.ID
+	out, errs, code = s.Command("memory", "add", "--person", person, "--json", o.secret)
+	var memories []struct{ ID string }
+	if err := json.Unmarshal([]byte(out), &memories); err != nil || code != 0 || len(memories) != 1 {
+		s.T.Fatalf("%s %s", out, errs)
+	}
+	o.memory = memories[0].ID
 	var list web.ApprovalList
 	s.Await("it waits", 20*time.Second, func() bool {
 		if err := s.local().Do(s.T.Context(), localGet("/v1/approvals"), &list); err != nil {
@@ -104,11 +110,11 @@ func (s *shop) owns(person string) *possessions {
 // in is a call's path for what is theirs.
 func (o *possessions) in(path string) string {
 	kind, _, _ := strings.Cut(strings.TrimPrefix(path, "/v1/"), "/")
-	id := map[string]string{"sessions": o.session, "turns": o.turn, "approvals": o.approval, "jobs": o.job}[kind]
+	id := map[string]string{"sessions": o.session, "turns": o.turn, "approvals": o.approval, "jobs": o.job, "memory": o.memory}[kind]
 	if id == "" {
 		id = "99"
 	}
-	return strings.NewReplacer("{id}", id, "{name}", "play", "{action}", "run").Replace(path)
+	return strings.NewReplacer("{id}", id, "{name}", "play", "{action}", map[bool]string{true: "forget", false: "run"}[kind == "memory"]).Replace(path)
 }
 
 // body is what a call of theirs takes.
@@ -117,6 +123,7 @@ func (o *possessions) body(call string) any {
 		"postMessage":    map[string]string{"session": o.session, "user": o.person, "content": "hello"},
 		"decideApproval": map[string]string{"decision": "once", "person": o.person},
 		"addJob":         web.NewJob{Person: o.person, Kind: "reminder", When: "every day at 9", Text: "x"},
+		"addMemory":      web.NewMemory{Person: o.person, Text: "x"},
 		"send":           map[string]string{"conversation": "none", "text": "x"},
 	}[call]
 }

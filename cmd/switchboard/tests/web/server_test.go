@@ -3,6 +3,7 @@
 package web_test
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"os/exec"
@@ -57,7 +58,41 @@ func TestCommandsTalkToAServer(t *testing.T) {
 		says("boss", "", "job add --person root", 0, "stretch", "every day at 9", "stretch")
 		says("boss", "", "job list --person root", 0, "stretch")
 		says("boss", "", "job list --person ann", 1, `there is no person "ann"`)
+		says("ada", "", "memory add", 0, "I'll remember: the printer jams", "the printer jams")
+		says("boss", "", "memory add --person global --kind rule", 0, "Learned rule 2, for everybody: be brief", "be brief")
+		says("ada", "", "memory add --person global", 1, "switchboard token create NAME --scope admin", "x")
+		says("ada", "", "memory list", 0, "the printer jams")
+		says("bob", "", "memory list", 0, "none yet")
+		says("boss", "", "memory list --person ada", 0, "the printer jams")
+		says("ada", "", "memory list --all", 1, "may not read everybody's")
+		says("boss", "", "memory export --format markdown", 0, "## Rules")
+		says("bob", "", "memory forget 1", 1, "not found")
+		says("ada", "", "memory forget 1", 0, "Forgotten: the printer jams")
 		says("boss", "", "channel list", 0, "play")
+		says("ada", "", "memory erase bob --yes", 1, "switchboard token create NAME --scope admin")
+		says("ada", "", "memory follow", 1, "switchboard token create NAME --scope admin")
+		says("boss", "", "memory follow --from 1000", 1, "There is no record 999")
+		says("boss", `{"type":"memory.wal","version":1,"log":"a","n":1,"op":"snapshot"}`, "memory import --records -", 1, "run the command on the machine of the bot")
+		follow := exec.CommandContext(t.Context(), programtest.Build(t), "--server", "http://"+s.address, "memory", "follow")
+		follow.Dir, follow.Env = away, append(programtest.Environ(), "SWITCHBOARD_TOKEN=boss")
+		lines, err := follow.StdoutPipe()
+		if err == nil {
+			err = follow.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for in := bufio.NewScanner(lines); ; {
+			if !in.Scan() {
+				t.Error("the stream has no end of all memories")
+				break
+			}
+			if strings.HasPrefix(in.Text(), `{"type":"memory.wal","version":1,"log":"`) && strings.HasSuffix(in.Text(), `"op":"end"}`) {
+				break
+			}
+		}
+		_ = follow.Process.Kill()
+		_ = follow.Wait()
 		for _, line := range []string{"person list", "person claim", "person add Ann", "token list", "token create x", "secret list", "config set router.workers 3", "channel rejected"} {
 			says("boss", "", line, 1, "run the command on the machine of the bot")
 		}
@@ -79,5 +114,6 @@ func TestCommandsTalkToAServer(t *testing.T) {
 		elsewhere(2, "use https://, or --insecure", "--server", "http://192.0.2.1:1", "turn", "list")
 		elsewhere(2, "is no address", "--server", "bot.example.org", "turn", "list")
 		elsewhere(0, "how are you", "--server", fmt.Sprintf("http://%s/", s.address), "--insecure", "turn", "list")
+		says("boss", "", "memory erase ada --yes", 0, "Erased of ada: ")
 	})
 }
