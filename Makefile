@@ -12,6 +12,7 @@ fmt:
 # Figures: p50 and p99 of our own time, messages a second, CPU and fsyncs a message.
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+	go test ./store/memory -run LabelledSet -count 1 -v
 
 # How fast jobs are claimed, found among a million, and started beside slow ones, on both databases, three times each.
 bench-jobs:

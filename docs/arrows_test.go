@@ -87,18 +87,23 @@ var arrows = []struct {
 	{"internal/secrets", nil},
 	{"internal/secrets/vault", nil},
 	{"internal/words", nil},
+	{"agent/form", nil},
+	{"agent/memory", []string{"agent/form", "agent/llm", "agent/tools"}},
 	{"agent/llm", nil},
 	{"agent/llm/offline", []string{"scheduler"}},
 	{"agent/llm/", nil},
+	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent/tools", []string{"agent/tools/"}},
 	{"agent/tools/sandbox", []string{"agent/tools/workspace"}},
 	{"agent/tools/workspace", nil},
 	{"agent/tools/command", nil},
 	{"agent/tools/host", nil},
+	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},
 	// What every feature shares, the table of commands, and the features, from below; those on
 	// top never import each other.
 	{"router/core", agents()},
+	{"router/decision", nil},
 	{"router/commands", agents("channels/render", "router/core")},
 	{"router/sessions", agents("channels/render", "router/commands", "router/core")},
 	{"router/audit", agents("channels/render", "router/commands", "router/core")},
@@ -123,11 +128,13 @@ var arrows = []struct {
 	{"store/outbox", stored("store/audit", "store/sessions")},
 	{"store/approvals", stored("store/audit", "store/outbox", "store/sessions")},
 	{"store/turns", stored("store/approvals", "store/audit", "store/money", "store/outbox", "store/sessions")},
-	{"store/people", stored(append(storesBelowTop, "router/people", "router/files")...)},
+	{"store/memory", stored("store/audit", "store/sessions", "router/memory")},
 	{"store/jobs", stored(append(storesBelowTop, "router/jobs")...)},
 	{"store/settings", stored(append(storesBelowTop, "router/settings")...)},
 	{"store/browsers", stored(append(storesBelowTop, "router/browsers")...)},
+	{"store/memory", stored(storesBelowTop...)},
 	{"store/tokens", stored(append(storesBelowTop, "router/tokens")...)},
+	{"store/people", stored(append(storesBelowTop, "router/browsers", "router/files", "router/people", "router/tokens", "store/browsers", "store/tokens")...)},
 	{"store/files", stored(append(storesBelowTop, "router/files", "store/blobs")...)},
 	{"store", []string{"channels", "channels/render", "scheduler", "agent", "agent/", "router", "router/", "store/"}},
 	{"configs", []string{"channels", "scheduler", "agent", "agent/", "router", "router/core", "router/money", "router/outbox", "internal/secrets/vault", "store/database"}},
@@ -141,7 +148,7 @@ func agents(more ...string) []string {
 }
 
 // belowTop is what the features that stand on top may import.
-var belowTop = agents("channels/render", "scheduler", "router/approvals", "router/audit", "router/commands", "router/core", "router/intake",
+var belowTop = agents("channels/render", "scheduler", "router/approvals", "router/audit", "router/commands", "router/core", "router/decision", "router/intake",
 	"router/money", "router/outbox", "router/outbox/delivery", "router/sessions", "router/turns")
 
 // stored is what every feature of the store may import, and what else one may.
@@ -150,7 +157,7 @@ func stored(more ...string) []string {
 }
 
 // storesBelowTop are the features of the store on which others stand.
-var storesBelowTop = []string{"store/approvals", "store/audit", "store/money", "store/outbox", "store/sessions", "store/turns"}
+var storesBelowTop = []string{"store/approvals", "store/audit", "store/memory", "store/money", "store/outbox", "store/sessions", "store/turns"}
 
 // leaves import nothing of ours.
 var leaves = []string{"internal/api", "internal/retry", "internal/secrets", "internal/words"}

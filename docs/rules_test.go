@@ -21,6 +21,8 @@ func TestRulesAreExplained(t *testing.T) {
 		"../router/policy.go":      `refuse\("([a-z_.]+)"|Rule: "([a-z_.]+)"`,
 		"../agent/act.go":          `Rule: "([a-z_.]+)"`,
 
+		"../router/decision/decision.go": `Rule = "([a-z_.]+)"`,
+
 		"../agent/tools/command/judge.go": `= "(policy[a-z_.]+)"`,
 	} {
 		source, err := os.ReadFile(file)
