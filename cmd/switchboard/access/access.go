@@ -58,7 +58,10 @@ func Tokens(settings *configs.Settings) (list []tokens.Configured) {
 	return list
 }
 
-// Names are people in words, the owner first, and those together whom an open policy let in.
+// mostNames is how many people are named in a line.
+const mostNames = 20
+
+// Names are people in words, the owner first, twenty at most, and those together whom an open policy let in.
 func Names(people []core.Person) (names []string) {
 	opened := 0
 	for _, p := range people {
@@ -70,6 +73,9 @@ func Names(people []core.Person) (names []string) {
 		default:
 			names = append(names, fmt.Sprintf("%s (%s: %s)", p.Name, p.Role, Identities(p)))
 		}
+	}
+	if more := len(names) - mostNames; more > 0 {
+		names = append(names[:mostNames], fmt.Sprintf("and %d more (switchboard person list)", more))
 	}
 	if opened > 0 {
 		names = append(names, fmt.Sprintf("%d more from open channels", opened))

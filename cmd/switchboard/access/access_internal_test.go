@@ -1,11 +1,28 @@
 package access
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"switchboard/channels"
+	"switchboard/router/core"
 )
+
+// A line names twenty people at most, and the owner of the machine is one of them.
+func TestNamesOfAThousandAreALine(t *testing.T) {
+	t.Parallel()
+	var people []core.Person
+	for i := range 1000 {
+		people = append(people, core.Person{Name: fmt.Sprint("u", i), Role: core.RoleUser})
+	}
+	people = append(people, core.Person{Name: Owner, Role: core.RoleAdmin, Source: core.FromLocal}, core.Person{Source: core.FromOpen})
+	got := strings.Join(Names(people), "; ")
+	if want := "u18 (user: no identity); and 981 more (switchboard person list); 1 more from open channels"; !strings.HasPrefix(got, Owner+" (") || !strings.HasSuffix(got, want) {
+		t.Error(got)
+	}
+}
 
 // Who holds a channel speaks for it; the latest event is the latest of all.
 func TestStatusOfAChannelIsItsHoldersWord(t *testing.T) {

@@ -43,10 +43,26 @@ func newServer(t testing.TB, name, path, dir, config string) *Server {
 			t.Errorf("engine %s has a data race", s.Name)
 		}
 		if t.Failed() {
-			t.Logf("engine %s, the end of its log:\n%s", s.Name, Tail(s.Log.String(), 8000))
+			t.Logf("engine %s, the end of its log, and of its warnings:\n%s", s.Name, warnings(s.Log.String()))
 		}
 	})
 	return s
+}
+
+// warnings is the end of a log, and after it the last of what went wrong in it; no line is long.
+func warnings(log string) string {
+	var infos, others strings.Builder
+	for line := range strings.Lines(log) {
+		to := &infos
+		if strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`) {
+			to = &others
+		}
+		if len(line) > 1000 {
+			line = line[:1000] + "…\n"
+		}
+		to.WriteString(line)
+	}
+	return Tail(infos.String(), 4000) + Tail(others.String(), 4000)
 }
 
 // listenVariable sets where the HTTP API is.
