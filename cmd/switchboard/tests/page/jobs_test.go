@@ -207,15 +207,15 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 		root.writes("hello there")
 		root.reads("heard: hello there")
 		unread := `document.querySelector("#sessions .unread")`
-		adds := func(when string) {
+		adds := func(when string, jobs int) {
 			root.opens("/jobs")
 			root.Await("the stream", `document.querySelector("#live")`)
 			root.Run(chromedp.SendKeys("#job-text", "stretch"), chromedp.SendKeys("#job-when", when))
 			root.clicks(`#job-form button`)
-			root.Await("the job", `document.querySelector("#jobs .job.active") && !`+unread)
+			root.Await("the job", fmt.Sprintf(`document.querySelectorAll("#jobs .job.active").length === %d && !`, jobs)+unread)
 			root.Do(`window.same = true`)
 		}
-		adds("in 3 seconds")
+		adds("in 10 seconds", 1)
 		root.Await("that it was said, and is over", unread+` && !document.querySelector("#jobs .job") && window.same`)
 		root.Shoot("unread")
 		visitor := s.visitor("root")
@@ -230,11 +230,12 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 		}
 		root.clicks(`#sessions a`)
 		root.reads("stretch")
-		for _, path := range []string{"/settings", "/now", "/me", "/"} {
-			adds("in 4 seconds")
+		for i, path := range []string{"/settings", "/now", "/me", "/"} {
+			adds("in 1 hour", i+1)
 			root.opens(path)
 			root.Await("the menu of "+path, `document.querySelector("#live") && !`+unread)
 			root.Do(`window.same = true`)
+			s.Prints("job run "+s.rows("SELECT max(id) FROM jobs")[0][0], 0)
 			root.Await("that it was said, on "+path, unread+" && window.same")
 			root.clicks(`#sessions a`)
 			root.Await("it is read", `location.pathname.startsWith("/c/") && document.querySelector("#live") && !`+unread)
