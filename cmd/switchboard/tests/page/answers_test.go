@@ -80,7 +80,7 @@ func TestAnswerGrows(t *testing.T) {
 // A page that is loaded again in the middle of an answer shows what was made of it, and the rest as it comes.
 func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Model.Handle(teller)
 		ada := s.signedIn(t, "ada")
 		ada.writes("hello")
@@ -153,7 +153,7 @@ func TestChoiceIsAButton(t *testing.T) {
 // An approval that is asked on a platform is allowed on the page, and one of the page on the platform.
 func TestApprovalsOfBoth(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.writes("run echo page >> runs.txt")
 		root.Await("the question", `document.querySelector("#items .approval.proposed pre").innerText.includes("echo page")`)

@@ -33,7 +33,7 @@ func TestFirstMessageHasTheModeThatWasChosen(t *testing.T) {
 // Who is new has nothing of whoever was called so before.
 func TestNamesakesSeeNothingOfEachOther(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.visitor("root")
 		add := func() *visit {
 			root.is(http.StatusSeeOther, "", "POST", "/people/add", url.Values{"name": {"ann"}, "role": {"user"}})

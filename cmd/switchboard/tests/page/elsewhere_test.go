@@ -14,7 +14,7 @@ import (
 // A chat of another channel is read on the page as it goes on, and what is written there from the page is shown in it, then answered.
 func TestChatOfAnotherChannel(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Platform.Say("a1", "ada", "from the phone")
 		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
 		ada := s.signedIn(t, "ada")

@@ -12,7 +12,7 @@ import (
 // nothing of it, an admin does once they said so, which the audit log has.
 func TestMemoryInTheBrowser(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		bob, root := s.client(t, "bob"), s.client(t, "root")
 		ada := s.signedIn(t, "ada")
 		ada.opens("/memory")

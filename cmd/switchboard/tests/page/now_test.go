@@ -10,7 +10,7 @@ import (
 // What waits and what was not delivered comes to an open page by itself, and an admin does there what is to be done.
 func TestNow(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Ask("root", "hello") // so that there is a chat in which to ask
 		root := s.signedIn(t, "root")
 		root.opens("/now")

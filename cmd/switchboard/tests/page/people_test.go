@@ -34,7 +34,7 @@ func (b *browser) agrees() { b.Do(`window.confirm = () => true`) }
 // A stranger writes, is let in with one click, and is served; where admins are asked, they are told.
 func TestStrangerIsLetIn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		root := s.signedIn(t, "root")
 		root.opens("/people")
 		root.shows("Nobody. Who writes to the bot")

@@ -152,7 +152,7 @@ var codeShape = regexp.MustCompile(`[A-Z2-7]{4}-[A-Z2-7]{4}`)
 // A code comes in the chat of a platform of whoever has one, also if they wrote on the page since; nobody learns who has.
 func TestSigningInByACode(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		s.Platform.Say("a1", "ada", "hello")
 		s.Await("an answer", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) == 1 })
 		there := &visit{site: s, t: t}
@@ -258,7 +258,7 @@ func TestLinkSaysWhomItSignsIn(t *testing.T) {
 // A link code that the page shows stands in no prompt after it.
 func TestNoPromptHasALinkCode(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		v := &visit{site: s, t: t}
 		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("ada")))
 		chat, code := v.is(http.StatusSeeOther, "", "POST", "/chat", url.Values{"text": {"/link"}}).Header.Get("Location"), ""

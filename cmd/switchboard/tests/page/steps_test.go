@@ -47,7 +47,7 @@ func TestSetupTakesNoKeyForNone(t *testing.T) {
 // A platform may have a server of one's own, which is tried and kept with the token. What is set already stands in the form.
 func TestSetupTriesAServerOfOnesOwn(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, s *site) {
+	either(t, func(t *testing.T, s *site) {
 		platform := telegramtest.New(t)
 		v := &visit{site: s, t: t}
 		v.is(http.StatusSeeOther, "", "POST", "/signin/link", secretOf(s.link("root")))
