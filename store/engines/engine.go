@@ -194,7 +194,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		parts.Go(func() { e.keepLock(ctx) })
 		parts.Go(func() { e.keepPolling(ctx) })
 	}
-	for pause := renewEvery; retry.Sleep(ctx, pause); {
+	for pause := e.untilRenewal(); retry.Sleep(ctx, pause); {
 		err := e.renew(ctx)
 		switch {
 		case ctx.Err() != nil:
@@ -209,6 +209,15 @@ func (e *Engine) Run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// untilRenewal is how long the first renewal has time: what came after Start, such as a thousand people who
+// were written, may have taken most of it.
+func (e *Engine) untilRenewal() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ran, wall := e.clock().since(e.renewed)
+	return max(0, renewEvery-max(ran, wall))
 }
 
 // renew makes the owner live 15 s from now. Whoever was declared dead and comes back

@@ -3,6 +3,7 @@ package engines_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -94,6 +95,28 @@ func TestGuardOfAnOldRenewalIsOverFirst(t *testing.T) {
 	if err := h.Engine.Abandon(); err != nil || !over(guarded) {
 		t.Errorf("at the end: %v, %v", context.Cause(guarded), err)
 	}
+}
+
+// A start that took long leaves little time to renew: what the engine begins then is not cut off.
+func TestGuardOutlivesALongStart(t *testing.T) {
+	t.Parallel()
+	a := newHouse(t, storetest.Postgres(t))
+	a.Engine.Aged(9 * time.Second)
+	guarded, done := a.Engine.Guard(t.Context())
+	defer done()
+	running, stop := context.WithCancel(t.Context())
+	var ran sync.WaitGroup
+	ran.Go(func() {
+		if err := a.Engine.Run(running); err != nil {
+			t.Error(err)
+		}
+	})
+	time.Sleep(3500 * time.Millisecond) // 12.5 s after the start
+	if guarded.Err() != nil || !a.Engine.Safe() {
+		t.Errorf("%v, safe: %t", context.Cause(guarded), a.Engine.Safe())
+	}
+	stop()
+	ran.Wait()
 }
 
 func TestGuardOnSQLiteHasNoEnd(t *testing.T) {
