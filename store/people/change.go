@@ -96,7 +96,7 @@ func Change(t *database.Tx, c *people.Change) (now *core.Person, demoted bool, e
 		if err := t.Do(upsertPerson, name, c.Person.Role, tools, c.Person.TimeZone, core.FromLocal, t.Now, t.Now); err != nil {
 			return nil, false, err
 		}
-		if err = forgetNamesake(t, name); err == nil {
+		if err = forgetNamesakes(t, name); err == nil {
 			err = link(t, name, c)
 		}
 	case people.ChangeLink:

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	agentmemory "switchboard/agent/memory"
 	"switchboard/internal/words"
 	routeraudit "switchboard/router/audit"
 	"switchboard/router/core"
@@ -14,6 +15,7 @@ import (
 	"switchboard/store/audit"
 	"switchboard/store/browsers"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/memory"
 	"switchboard/store/sessions"
 	"switchboard/store/tokens"
@@ -46,6 +48,16 @@ const (
 	forgetJobs = `DELETE FROM jobs WHERE owner = ?`
 	// leaveSessions has sessions be those of a name that nobody can have: they stay taken, and whoever writes in a chat has it again.
 	leaveSessions = "UPDATE sessions SET person = person || '" + Before + "', summary = '', summary_taint = '' WHERE person = ? AND person <> ''"
+
+	// namesakes are those of the names, which %s lists, by which anything is left: a thousand people who are new
+	// have nothing, and are asked about at once.
+	namesakes = `
+		SELECT v.name FROM (%s) v WHERE v.name <> '' AND (EXISTS (SELECT 1 FROM sessions s WHERE s.person = v.name AND s.person <> '')
+			OR EXISTS (SELECT 1 FROM jobs j WHERE j.owner = v.name) OR EXISTS (SELECT 1 FROM notifications n WHERE n.person = v.name)
+			OR EXISTS (SELECT 1 FROM browsers b WHERE b.person = v.name) OR EXISTS (SELECT 1 FROM signins l WHERE l.person = v.name)
+			OR EXISTS (SELECT 1 FROM memories m WHERE m.person = v.name AND m.person <> '') OR EXISTS (SELECT 1 FROM memories m WHERE m.scope = ? || v.name)
+			OR EXISTS (SELECT 1 FROM recalled r WHERE r.scope = ? || v.name) OR EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = v.name)
+			OR EXISTS (SELECT 1 FROM leases l WHERE l.kind = '` + engines.Memory + `' AND l.name = v.name))`
 
 	insertPerson = `
 		INSERT INTO people (name, role, tools, timezone, source, created_at, updated_at) VALUES (?, 'user', '["*"]', '', 'open', ?, ?)
@@ -91,7 +103,7 @@ func NewPerson(t *database.Tx, person, identity string) error {
 		}
 		return t.Do(setSeen, t.Now, person)
 	}
-	if err := forgetNamesake(t, database.Clean(person)); err != nil {
+	if err := forgetNamesakes(t, database.Clean(person)); err != nil {
 		return err
 	}
 	if err := t.Do(insertIdentity, identity, person, t.Now); err != nil {
@@ -142,19 +154,32 @@ func RemovePerson(t *database.Tx, name string, also ...string) error {
 	return err
 }
 
-// forgetNamesake has somebody who is new have nothing of whoever was called so before.
-func forgetNamesake(t *database.Tx, name string) error {
-	if err := memory.Drop(t, name); err != nil {
+// forgetNamesakes has people who are new have nothing of whoever was called so before.
+func forgetNamesakes(t *database.Tx, names ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	if _, err := tokens.Forget(t, names...); err != nil {
 		return err
 	}
-	if err := browsers.Forget(t, name); err != nil {
+	each := t.Either("SELECT value AS name FROM json_each(?)", "SELECT json_array_elements_text(CAST(? AS json)) AS name")
+	scope := agentmemory.OfPerson("")
+	left, err := t.Names(fmt.Sprintf(namesakes, each), database.JSONText(names), scope, scope)
+	if err != nil {
 		return err
 	}
-	if _, err := tokens.Forget(t, name); err != nil {
-		return err
+	for _, name := range left {
+		if err := memory.Drop(t, name); err != nil {
+			return err
+		}
+		if err := browsers.Forget(t, name); err != nil {
+			return err
+		}
+		if _, err := t.Each([]string{deleteTold, forgetJobs, leaveSessions}, []any{name}); err != nil {
+			return err
+		}
 	}
-	_, err := t.Each([]string{deleteTold, forgetJobs, leaveSessions}, []any{name})
-	return err
+	return nil
 }
 
 // alike is whose name looks like another one; empty: nobody's.
@@ -192,7 +217,7 @@ func letIn(t *database.Tx, person *core.Person, role, identity, called string) (
 			return "", err
 		}
 	}
-	if err = forgetNamesake(t, name); err == nil {
+	if err = forgetNamesakes(t, name); err == nil {
 		err = t.Do(moveIdentity, identity, name, t.Now)
 	}
 	return name, err

@@ -12,7 +12,6 @@ import (
 	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/database"
-	"switchboard/store/sessions"
 )
 
 // Changes are what became of people when the settings were read.
@@ -52,8 +51,23 @@ func Set(t *database.Tx, people []core.Person, set *Changes) error {
 			joined = append(joined, joining{&away[i], as})
 		}
 	}
+	var fresh []string
+	known := map[string]*core.Person{} // and who is away
+	for _, list := range [][]core.Person{was, away} {
+		for i := range list {
+			known[list[i].Name] = &list[i]
+		}
+	}
 	for i := range people {
-		if err := setPerson(t, &people[i], set); err != nil {
+		if name := database.Clean(people[i].Name); known[name] == nil {
+			fresh = append(fresh, name)
+		}
+	}
+	if err := forgetNamesakes(t, fresh...); err != nil {
+		return err
+	}
+	for i := range people {
+		if err := setPerson(t, &people[i], known, set); err != nil {
 			return err
 		}
 	}
@@ -138,7 +152,10 @@ func judgePeople(was, away, persons []core.Person) error {
 				"if not, choose another name, or first run \"switchboard person remove %s\"",
 				p.Name, strings.Join(p.Identities, ", "), p.Name, strings.Join(former.Identities, ", "), p.Name))
 		}
-		if like := slices.IndexFunc(known, func(k core.Person) bool { return words.Alike(k.Name, p.Name) }); like >= 0 && !there {
+		if there {
+			continue
+		}
+		if like := slices.IndexFunc(known, func(k core.Person) bool { return words.Alike(k.Name, p.Name) }); like >= 0 {
 			faults = append(faults, fmt.Sprintf("%s looks like %s, who is known. If it is the same person, write the name like that; if not, choose another one",
 				p.Name, known[like].Name))
 		}
@@ -201,18 +218,13 @@ func forget(t *database.Tx, p *core.Person, to core.Person, stays bool, set *Cha
 	return auditPerson(t, "person.unlink", p.Name, map[string]any{"identities": gone})
 }
 
-func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
+func setPerson(t *database.Tx, p *core.Person, all map[string]*core.Person, set *Changes) error {
 	name := database.Clean(p.Name)
-	known, err := sessions.Person(t, name)
-	if err != nil {
-		return err
-	}
+	known := all[name]
 	var former *awayPerson
-	if known == nil {
-		if former, err = comeBack(t, name); err == nil && former == nil {
-			err = forgetNamesake(t, name)
-		}
-		if err != nil {
+	if known != nil && !known.Away.IsZero() {
+		var err error
+		if former, err = comeBack(t, name); err != nil {
 			return err
 		}
 	}
@@ -229,7 +241,7 @@ func setPerson(t *database.Tx, p *core.Person, set *Changes) error {
 			return err
 		}
 	}
-	if p.Role != core.RoleAdmin && (known != nil && known.Role == core.RoleAdmin || former != nil && former.Role == core.RoleAdmin) {
+	if p.Role != core.RoleAdmin && (known != nil && known.Role == core.RoleAdmin) {
 		set.Demoted = append(set.Demoted, name)
 	}
 	if former == nil {

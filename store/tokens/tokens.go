@@ -109,13 +109,13 @@ func create(t *database.Tx, c *tokens.Change) error {
 
 // Forget has no token speak for somebody who was removed, nor for whoever is given the name later: one that names
 // nobody else is revoked. It returns the names of these.
-func Forget(t *database.Tx, person string) (revoked []string, err error) {
+func Forget(t *database.Tx, names ...string) (revoked []string, err error) {
 	all, err := database.Select[tokens.Token](t, listTokens)
 	if err != nil {
 		return nil, err
 	}
 	for _, k := range all {
-		others := slices.DeleteFunc(slices.Clone(k.People), func(name string) bool { return name == person })
+		others := slices.DeleteFunc(slices.Clone(k.People), func(name string) bool { return slices.Contains(names, name) })
 		switch {
 		case len(others) == len(k.People) || !k.RevokedAt.IsZero():
 		case len(others) > 0:
