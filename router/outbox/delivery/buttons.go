@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"switchboard/channels"
@@ -25,6 +26,15 @@ type buttons struct {
 	background func(func())
 	work       context.Context // of calls
 	log        *slog.Logger
+
+	mu    sync.Mutex
+	alone map[channels.ConversationID]*alone
+}
+
+// An alone lets one call about the buttons of a conversation be under way at a time.
+type alone struct {
+	sync.Mutex
+	calls int // under way, or waiting
 }
 
 // answered does what Decided or Unbutton does to a part whose question was answered before
@@ -84,7 +94,7 @@ func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(
 		for {
 			pause := time.Second
 			if b.limits.spareOf(b.rates(conv), time.Now()) {
-				err := call(ctx)
+				err := b.oneByOne(conv.ID, func() error { return call(ctx) })
 				limited, ok := errors.AsType[*channels.RateLimitError](err)
 				if err != nil && !ok {
 					b.log.DebugContext(ctx, stays, "conversation_id", conv.ID, "error", err)
@@ -100,6 +110,32 @@ func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(
 			}
 		}
 	})
+}
+
+// oneByOne makes a call when none other about the buttons of the conversation is under way: to take them off, some
+// platforms read the message and write it again, and would undo what is written in between.
+func (b *buttons) oneByOne(conv channels.ConversationID, call func() error) error {
+	b.mu.Lock()
+	if b.alone == nil {
+		b.alone = map[channels.ConversationID]*alone{}
+	}
+	a := b.alone[conv]
+	if a == nil {
+		a = &alone{}
+		b.alone[conv] = a
+	}
+	a.calls++
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if a.calls--; a.calls == 0 {
+			delete(b.alone, conv)
+		}
+	}()
+	a.Lock()
+	defer a.Unlock()
+	return call()
 }
 
 // Removes says that a message which somebody sent to us there can be deleted.
