@@ -78,7 +78,7 @@ func Die(ctx context.Context, db *store.DB, owner int64) error {
 	if !db.PG() { // the next to start takes a lock of its own, as if this one had none
 		return os.Remove(db.Path() + ".lock")
 	}
-	return db.DB.Write(ctx, database.Durable, "die", func(t *database.Tx) error {
+	err := db.DB.Write(ctx, database.Durable, "die", func(t *database.Tx) error {
 		for _, s := range []string{"SELECT pg_terminate_backend(l) FROM sb_lockers(?) l", "UPDATE owners SET declared_at = sb_clock() WHERE id = ?"} {
 			if _, err := t.Exec(s, owner); err != nil {
 				return err
@@ -86,6 +86,11 @@ func Die(ctx context.Context, db *store.DB, owner int64) error {
 		}
 		return nil
 	})
+	// The server ends a connection when it comes to that.
+	for locked := true; locked && err == nil; time.Sleep(5 * time.Millisecond) {
+		locked, err = database.Value[bool](ctx, db.DB, "look whether it is dead", "SELECT sb_locked(?)", owner)
+	}
+	return err
 }
 
 // Renew renews the engine once.
