@@ -272,7 +272,7 @@ func (e *eraser) memories(ctx context.Context) error {
 		for i, m := range list {
 			ids[i] = m.ID
 		}
-		_, err := e.batch(ctx, func(t *database.Tx) (int64, error) { return 0, memory.EraseNaming(t, ids) })
+		_, err := e.batch(ctx, func(t *database.Tx) (int64, error) { return 0, memory.Delete(t, ids) })
 		return err
 	})
 }

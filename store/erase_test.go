@@ -302,14 +302,17 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 			`INSERT INTO approvals (id, kind, state, person, data, created_at, expires_at) VALUES (1, 'link', 'proposed', 'tom', '{"maker":{"Name":"eve"}}', 1, `+now+`)`,
 			`INSERT INTO memories (id, kind, scope, text, state, person, source, superseded_by, created_at, updated_at) VALUES
 				(803, 'fact', 'person:tom', 'Eve parks in garage 3 and my bike is there', 'active', 'tom', 'merge', NULL, 1, 1),
-				(801, 'fact', 'person:tom', 'Eve parks in garage 3', 'superseded', 'tom', 'said', 803, 1, 1), (802, 'fact', 'person:tom', 'my bike is in garage 3', 'superseded', 'tom', 'said', 803, 1, 1)`,
+				(801, 'fact', 'person:tom', 'Eve parks in garage 3', 'superseded', 'tom', 'said', 803, 1, 1), (802, 'fact', 'person:tom', 'my bike is in garage 3', 'superseded', 'tom', 'said', 803, 1, 1),
+				(815, 'fact', 'person:tom', 'Eve has a red car, mine is blue, and I like tea', 'active', 'tom', 'merge', NULL, 1, 1),
+				(813, 'fact', 'person:tom', 'Eve has a red car, and mine is blue', 'superseded', 'tom', 'merge', 815, 1, 1), (814, 'fact', 'person:tom', 'I like tea', 'superseded', 'tom', 'said', 815, 1, 1),
+				(811, 'fact', 'person:tom', 'Eve has a red car', 'superseded', 'tom', 'said', 813, 1, 1), (812, 'fact', 'person:tom', 'my car is blue', 'superseded', 'tom', 'said', 813, 1, 1)`,
 			`INSERT INTO audit (id, person, action, target, data, created_at) VALUES
 				(901, 'evie', 'turn', '', '{"cost":1}', 1), (902, 'owner', 'session.reset', 'session console:eve/main', '{}', 1), (903, 'owner', 'memory.add', 'memory 1', '{"scope":"person:eve"}', 1),
 				(904, 'tom', 'job.add', '', '{"eve":"tom","channel":"eve"}', 1), (905, 'tom', 'turn', '', '{"identity":"tg:7"}', 1)`,
 		)
 		what := h.erasure("eve", nil)
 		what.KeepOthers = true
-		if done, err := h.DB.Erase(h.Ctx, what); err != nil || done.Others != 2 {
+		if done, err := h.DB.Erase(h.Ctx, what); err != nil || done.Others != 5 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		h.WantCount(1, "SELECT count(*) FROM memories WHERE id = 803 AND state = 'active'")
@@ -344,14 +347,14 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 			return nil
 		}
 		done, err := h.DB.Erase(h.Ctx, what)
-		if err != nil || done.Unfinished != 0 || done.Others != 2 {
+		if err != nil || done.Unfinished != 0 || done.Others != 5 {
 			t.Errorf("%+v, %v", done, err)
 		}
 		h.WantCount(0, "SELECT count(*) FROM memories WHERE person = 'eve'")
 		h.WantCount(1, "SELECT count(*) FROM messages WHERE id = 910 AND text = 'hello again'")
 		h.WantCount(0, "SELECT count(*) FROM tasks WHERE output = 'secret'")
-		h.WantCount(1, "SELECT count(*) FROM memories WHERE id = 802 AND state = 'active'")
-		h.WantCount(0, "SELECT count(*) FROM memories WHERE id IN (801, 803)")
+		h.WantCount(3, "SELECT count(*) FROM memories WHERE id IN (802, 812, 814) AND state = 'active'")
+		h.WantCount(0, "SELECT count(*) FROM memories WHERE id IN (801, 803, 811, 813, 815)")
 
 		// Nothing is changed of the log once another engine seals it.
 		h.Exec("UPDATE turns SET state = 'done'", "INSERT INTO audit (id, person, action, created_at) VALUES (990, 'eve', 'turn', 2)")

@@ -85,12 +85,8 @@ type Finds interface {
 	Search(ctx context.Context, q Query) (Found, error)
 }
 
-const (
-	// hitTokens bounds one text, so that a long one leaves room for others.
-	hitTokens = 200
-	// lineTokens bounds what stands before it.
-	lineTokens = 30
-)
+// hitTokens bounds one text, so that a long one leaves room for others.
+const hitTokens = 200
 
 // Recall is what text has to do with, as much as fits into the budget of tokens, each cut to what it takes in a prompt. First come
 // memories, the nearest first, which may take three quarters of the budget; then what was said and found, so that neither pushes the

@@ -23,9 +23,8 @@ type Remembered struct{ Which string }
 
 // What a NewMemory is.
 const (
-	MemoryFact       = "fact"
-	MemoryPreference = "preference"
-	MemoryRule       = "rule"
+	MemoryFact = "fact"
+	MemoryRule = "rule"
 )
 
 // A NewMemory is what memory.remember takes. What is null is empty.

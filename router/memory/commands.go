@@ -103,7 +103,7 @@ func (s *Service) written(ctx context.Context, c *commands.Call, kind memory.Kin
 func (s *Service) done(c *commands.Call, change *Change, left ...memory.Entry) commands.Answer {
 	return commands.Answer{Change: change, Say: func() commands.Answer {
 		told := change.told()
-		answer := commands.Answer{Text: became(change) + everybodys(c, "forget", left), Taint: taintOf(c.Person.Name, append(left, told...)...)}
+		answer := commands.Answer{Text: said(change, func(e *memory.Entry) string { return shown(e, 200) }) + everybodys(c, "forget", left), Taint: taintOf(c.Person.Name, append(left, told...)...)}
 		if len(told) == 1 && change.Kind != Forget {
 			answer.Buttons = s.entryButtons(&told[0])
 		}

@@ -12,7 +12,6 @@ import (
 	"switchboard/agent/memory"
 	"switchboard/agent/tools"
 	"switchboard/internal/secrets"
-	"switchboard/router/core"
 	"switchboard/router/decision"
 )
 
@@ -221,9 +220,4 @@ func (s *Service) confirmed(ctx context.Context, w *Writer, does ChangeKind, e m
 // SetOwn is the change that sets what a person wants of what is remembered of them.
 func (s *Service) SetOwn(person string, to Settings) *Change {
 	return &Change{Kind: SetSettings, Person: person, Settings: to, judged: true}
-}
-
-// actor is who makes a change by hand in a turn.
-func actor(call *tools.Call, rule string) core.Actor {
-	return core.Actor{Person: call.Session.Person, Rule: rule, Turn: call.Session.Turn}
 }

@@ -88,9 +88,6 @@ func taintOf(person string, list ...memory.Entry) (taint tools.Taint) {
 	return taint
 }
 
-// became says what a change came to, in Markdown.
-func became(c *Change) string { return said(c, func(e *memory.Entry) string { return shown(e, 200) }) }
-
 // Became says what a change came to, in plain text.
 func Became(c *Change) string { return said(c, (*memory.Entry).Named) }
 

@@ -246,7 +246,7 @@ func notOne(person string, err error) tools.Result {
 // made makes a change for a tool and says what became of it.
 func (s *Service) made(ctx context.Context, call *tools.Call, change *Change, err error) tools.Result {
 	if err == nil {
-		err = s.Change(ctx, change, actor(call, audit.RulePeople))
+		err = s.Change(ctx, change, core.Actor{Person: call.Session.Person, Rule: audit.RulePeople, Turn: call.Session.Turn})
 	}
 	said, isState := errors.AsType[*core.StateError](err)
 	switch {

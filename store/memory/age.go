@@ -38,9 +38,9 @@ const (
 		WITH RECURSIVE up (id) AS (
 			SELECT superseded_by FROM memories WHERE session_id = ? AND superseded_by IS NOT NULL
 			UNION SELECT m.superseded_by FROM memories m JOIN up ON up.id = m.id WHERE m.superseded_by IS NOT NULL
-		) SELECT m.id FROM memories m JOIN up ON up.id = m.id WHERE m.source = 'merge' ORDER BY m.id DESC`
-	isActive = `SELECT id FROM memories WHERE id = ? AND state IN ('active', 'archived')`
-	dropOne  = `DELETE FROM memories WHERE id = ?`
+		) SELECT m.id FROM memories m JOIN up ON up.id = m.id WHERE m.source = 'merge' ORDER BY m.id`
+	isMerge = `SELECT id FROM memories WHERE id = ? AND source = 'merge' AND state IN ('active', 'archived')`
+	dropOne = `DELETE FROM memories WHERE id = ?`
 )
 
 // Age has what nobody uses lose confidence and be archived, and what expires be forgotten, some at a time. It may be done at any time and
@@ -136,20 +136,5 @@ func TakeBack(t *database.Tx, session int64) error {
 	if err != nil {
 		return err
 	}
-	for _, id := range made { // those first that were made of others
-		holds, err := t.Has(isActive, id)
-		if err == nil && holds {
-			err = takeApart(t, id)
-		}
-		if err == nil {
-			err = Unindex(t, memory.OfMemory, id)
-		}
-		if err == nil {
-			err = t.Do(dropOne, id)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return Delete(t, made)
 }

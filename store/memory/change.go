@@ -2,10 +2,8 @@ package memory
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"switchboard/agent/memory"
@@ -60,7 +58,7 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 	case routermemory.ForgetSummaries:
 		return forgetSummaries(t, c)
 	}
-	if copied, err := isCopy(t); err != nil {
+	if copied, err := t.Has(copyNow); err != nil {
 		return a, err
 	} else if copied {
 		return a, &core.StateError{Sentence: "What I remember here is a copy of another bot's memory: it is changed there."}
@@ -244,8 +242,4 @@ func index(t *database.Tx, id int64) error {
 func clean(e *memory.Entry) {
 	e.Scope, e.Category, e.Key = memory.Scope(database.Clean(string(e.Scope))), database.Clean(e.Category), database.Clean(e.Key)
 	e.Text, e.Person, e.Session = database.Clean(e.Text), database.Clean(e.Person), database.Clean(e.Session)
-}
-
-func decode(text string, into any) error {
-	return json.NewDecoder(strings.NewReader(text)).Decode(into)
 }

@@ -41,9 +41,6 @@ type copied struct {
 	ComeTo int64 // in a snapshot, the memory up to which it has come; else whole
 }
 
-// isCopy says that the memory is another's.
-func isCopy(t *database.Tx) (bool, error) { return t.Has(copyNow) }
-
 // take writes records in their order into the copy. *core.StateError: others have to come first.
 func take(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 	at, err := database.First[copied](t, t.Locked(copyNow))
@@ -51,8 +48,10 @@ func take(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		return a, err
 	}
 	if at == nil {
-		if own, err := t.Has(anyMemory); err != nil || own {
-			return a, orOwn(err)
+		if own, err := t.Has(anyMemory); err != nil {
+			return a, err
+		} else if own {
+			return a, &core.StateError{Sentence: "This bot remembers things of its own already, and a copy would take their place. Begin with one that remembers nothing."}
 		}
 		at = &copied{N: -1, ComeTo: whole}
 	}
@@ -64,13 +63,6 @@ func take(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 	c.Taken = routermemory.Taken{N: at.N, Whole: at.ComeTo == whole}
 	a.Outcome, a.Data = "done", c.Taken
 	return a, t.Do(copySet, at.Log, at.N, at.ComeTo)
-}
-
-func orOwn(err error) error {
-	if err != nil {
-		return err
-	}
-	return &core.StateError{Sentence: "This bot remembers things of its own already, and a copy would take their place. Begin with one that remembers nothing."}
 }
 
 func (at *copied) take(t *database.Tx, r *routermemory.Record) error {

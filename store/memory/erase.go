@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 
 	"switchboard/agent/memory"
 	"switchboard/store/database"
@@ -10,8 +11,6 @@ import (
 const (
 	countOf    = `SELECT count(*) FROM memories WHERE person IN (%[1]s) OR scope IN (%[2]s)`
 	someTexts  = `SELECT id, scope, category, key, text FROM memories WHERE id > ? AND person NOT IN (%[1]s) AND scope NOT IN (%[2]s) ORDER BY id LIMIT 1000`
-	merged     = `SELECT id FROM memories WHERE source = 'merge' AND state IN ('active', 'archived') AND id IN `
-	dropIDs    = `DELETE FROM memories WHERE id IN `
 	dropScopes = `DELETE FROM memory_scopes WHERE scope = ?`
 )
 
@@ -56,20 +55,20 @@ func Erase(t *database.Tx, name string) error {
 	return RecordErased(t, name)
 }
 
-// EraseNaming deletes memories that name somebody who is erased. What else was merged into one is there again.
-func EraseNaming(t *database.Tx, ids []int64) error {
-	marks, args := database.In(ids)
-	made, err := t.IDs(merged+`(`+marks+`)`, args...)
-	for _, id := range made {
-		if err == nil {
+// Delete deletes memories, given in the order of their numbers; the parts of those that were merged and hold are there again. The last goes first, as what
+// was merged comes after its parts.
+func Delete(t *database.Tx, ids []int64) error {
+	for _, id := range slices.Backward(ids) {
+		holds, err := t.Has(isMerge, id)
+		if err == nil && holds {
 			err = takeApart(t, id)
 		}
+		if err == nil {
+			err = drop(t, id)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = Unindex(t, memory.OfMemory, ids...)
-	}
-	if err == nil {
-		err = t.Do(dropIDs+`(`+marks+`)`, args...)
-	}
-	return err
+	return nil
 }

@@ -169,12 +169,11 @@ func settings(t *database.Tx, person string) (own routermemory.Settings, err err
 	if person == "" {
 		return own, nil
 	}
-	var denied string
 	var expire int64
-	found, err := t.Row(ownSettings, []any{person}, &own.Learning, &own.Recall, &expire, &denied)
+	found, err := t.Row(ownSettings, []any{person}, &own.Learning, &own.Recall, &expire, database.JSON(&own.Denied))
 	if err != nil || !found {
 		return own, err
 	}
 	own.Expire = expire / dayMicros
-	return own, decode(denied, &own.Denied)
+	return own, nil
 }

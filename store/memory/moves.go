@@ -16,7 +16,6 @@ const (
 			AND y.key = memories.key AND y.id > memories.id)`
 	outdatedIDs = `SELECT ref AS id FROM recalled WHERE kind = 'memory' AND scope IN (?, ?) AND ref IN (SELECT id FROM memories WHERE state = 'superseded')`
 	rescope     = `UPDATE memories SET scope = ?, updated_at = ? WHERE scope = ?`
-	idsOfScope  = `SELECT id FROM memories WHERE scope = ? AND state IN ('active', 'archived') ORDER BY id`
 
 	outdatedOf = `
 		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND person IN (?, ?) AND EXISTS (

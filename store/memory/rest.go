@@ -164,10 +164,7 @@ func (s *Store) Learnings(ctx context.Context, session int64, limit int) ([]memo
 
 // MergeableFacts implements routermemory.RestStore.
 func (s *Store) MergeableFacts(ctx context.Context, scope memory.Scope) (all, fresh int, err error) {
-	err = s.Read(ctx, "count facts", func(t *database.Tx) error {
-		_, err := t.Row(facts, []any{scope, scope}, &all, &fresh)
-		return err
-	})
+	_, err = s.ReadRow(ctx, "count facts", facts, []any{scope, scope}, &all, &fresh)
 	return all, fresh, err
 }
 
@@ -288,11 +285,6 @@ func (s *Store) RestFailed(ctx context.Context, r *routermemory.Resting, fault s
 
 // RestTrouble is what of the work at rest fails, for doctor.
 func (s *Store) RestTrouble(ctx context.Context) (d routermemory.Doing, err error) {
-	return database.Read(ctx, s.DB, "look at the work at rest", func(t *database.Tx) (routermemory.Doing, error) {
-		d, err := database.First[routermemory.Doing](t, restTrouble)
-		if err != nil || d == nil {
-			return routermemory.Doing{}, err
-		}
-		return *d, nil
-	})
+	_, err = s.ReadRow(ctx, "look at the work at rest", restTrouble, nil, &d.Failing, &d.Tries, &d.Fault)
+	return d, err
 }

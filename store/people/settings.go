@@ -52,8 +52,8 @@ func Set(t *database.Tx, people []core.Person, set *Changes) error {
 		}
 	}
 	var fresh []string
-	known := map[string]*core.Person{} // and who is away
-	for _, list := range [][]core.Person{was, away} {
+	known := map[string]*core.Person{} // or away
+	for _, list := range [][]core.Person{away, was} {
 		for i := range list {
 			known[list[i].Name] = &list[i]
 		}
@@ -241,7 +241,7 @@ func setPerson(t *database.Tx, p *core.Person, all map[string]*core.Person, set 
 			return err
 		}
 	}
-	if p.Role != core.RoleAdmin && (known != nil && known.Role == core.RoleAdmin) {
+	if p.Role != core.RoleAdmin && known != nil && known.Role == core.RoleAdmin {
 		set.Demoted = append(set.Demoted, name)
 	}
 	if former == nil {
