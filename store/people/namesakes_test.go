@@ -1,11 +1,16 @@
 package people_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/router/core"
+	"switchboard/store/database"
+	"switchboard/store/people"
 	"switchboard/store/storetest"
 )
 
@@ -44,4 +49,34 @@ func TestNewPeopleHaveNothingOfTheirNamesakes(t *testing.T) {
 			h.WantCount(0, "SELECT count(*) FROM "+l.remains)
 		}
 	})
+}
+
+// Somebody is removed while settings that name them are read: who is there afterwards is new.
+func TestWhoIsRemovedWhileSettingsAreReadIsNew(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	h.Root()
+	h.Exec("INSERT INTO people (name, role, source, created_at, updated_at) VALUES ('bob', 'user', 'local', 1, 1)")
+	h.Accept(storetest.Entry("c", "1", "hi"))
+	h.Exec("UPDATE sessions SET person = 'bob'")
+	set := make(chan error, 1)
+	err := h.DB.Write(h.Ctx, database.Durable, "remove", func(tx *database.Tx) error {
+		if err := people.RemovePerson(tx, "bob"); err != nil {
+			return err
+		}
+		go func() {
+			_, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "root", Role: core.RoleAdmin}, {Name: "bob", Role: core.RoleUser}})
+			set <- err
+		}()
+		testkit.Await(t, "the settings wait", time.Minute, func() bool {
+			n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM pg_locks WHERE NOT granted")
+			return err == nil && n > 0
+		})
+		return nil
+	})
+	if err := errors.Join(err, <-set); err != nil {
+		t.Fatal(err)
+	}
+	h.WantCount(1, "SELECT count(*) FROM people WHERE name = 'bob'")
+	h.WantCount(0, "SELECT count(*) FROM sessions WHERE person = 'bob'")
 }

@@ -12,6 +12,7 @@ import (
 	"switchboard/router/people"
 	"switchboard/store/approvals"
 	"switchboard/store/database"
+	"switchboard/store/sessions"
 )
 
 // Changes are what became of people when the settings were read.
@@ -27,7 +28,12 @@ func Set(t *database.Tx, people []core.Person, set *Changes) error {
 	if err := t.Shut(lockAway); err != nil { // of engines that read other settings at once
 		return err
 	}
-	was, away, err := everyone(t)
+	// Locked: somebody who is being removed, or given a role, is read as they are after it.
+	was, err := sessions.PeopleBy(t, t.Locked(listPeople), listIdentities)
+	if err != nil {
+		return err
+	}
+	away, err := awayBy(t, listAway)
 	if err != nil {
 		return err
 	}
