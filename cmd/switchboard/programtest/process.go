@@ -54,7 +54,7 @@ func warnings(log string) string {
 	var infos, others strings.Builder
 	for line := range strings.Lines(log) {
 		to := &infos
-		if strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`) {
+		if strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`) || !strings.HasPrefix(line, "{") {
 			to = &others
 		}
 		if len(line) > 1000 {

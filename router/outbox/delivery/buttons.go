@@ -28,10 +28,10 @@ type buttons struct {
 	log        *slog.Logger
 
 	mu    sync.Mutex
-	alone map[channels.ConversationID]*alone
+	alone map[channels.MessageID]*alone
 }
 
-// An alone lets one call about the buttons of a conversation be under way at a time.
+// An alone lets one call about the buttons of a message be under way at a time.
 type alone struct {
 	sync.Mutex
 	calls int // under way, or waiting
@@ -59,7 +59,7 @@ func (b *buttons) settleQuestion(q *outbox.Decided) {
 		b.Unbutton(q.Conversation, q.Message)
 		return
 	}
-	b.whenSpare(q.Conversation, "a question stays as it was asked", func(ctx context.Context) error {
+	b.whenSpare(q.Conversation, q.Message, "a question stays as it was asked", func(ctx context.Context) error {
 		return editor.Edit(ctx, q.Conversation, q.Message, b.composer.DecidedPart(q))
 	}, func() { b.Unbutton(q.Conversation, q.Message) })
 }
@@ -82,19 +82,19 @@ func (b *buttons) Unbutton(conv channels.Conversation, id channels.MessageID) {
 	if !ok || id == "" {
 		return
 	}
-	b.whenSpare(conv, "buttons stay", func(ctx context.Context) error { return unbuttoner.RemoveButtons(ctx, conv, id) }, func() {})
+	b.whenSpare(conv, id, "buttons stay", func(ctx context.Context) error { return unbuttoner.RemoveButtons(ctx, conv, id) }, func() {})
 }
 
 // whenSpare makes a call in the background as soon as the platform's budget has room for it, and
 // again for as long as the platform limits it. Where it fails, stays says what is so, and failed is called.
-func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(context.Context) error, failed func()) {
+func (b *buttons) whenSpare(conv channels.Conversation, id channels.MessageID, stays string, call func(context.Context) error, failed func()) {
 	b.background(func() {
 		ctx, cancel := context.WithTimeout(b.work, buttonTimeout)
 		defer cancel()
 		for {
 			pause := time.Second
 			if b.limits.spareOf(b.rates(conv), time.Now()) {
-				err := b.oneByOne(conv.ID, func() error { return call(ctx) })
+				err := b.oneByOne(id, func() error { return call(ctx) })
 				limited, ok := errors.AsType[*channels.RateLimitError](err)
 				if err != nil && !ok {
 					b.log.DebugContext(ctx, stays, "conversation_id", conv.ID, "error", err)
@@ -112,17 +112,17 @@ func (b *buttons) whenSpare(conv channels.Conversation, stays string, call func(
 	})
 }
 
-// oneByOne makes a call when none other about the buttons of the conversation is under way: to take them off, some
+// oneByOne makes a call when none other about the buttons of the message is under way: to take them off, some
 // platforms read the message and write it again, and would undo what is written in between.
-func (b *buttons) oneByOne(conv channels.ConversationID, call func() error) error {
+func (b *buttons) oneByOne(id channels.MessageID, call func() error) error {
 	b.mu.Lock()
 	if b.alone == nil {
-		b.alone = map[channels.ConversationID]*alone{}
+		b.alone = map[channels.MessageID]*alone{}
 	}
-	a := b.alone[conv]
+	a := b.alone[id]
 	if a == nil {
 		a = &alone{}
-		b.alone[conv] = a
+		b.alone[id] = a
 	}
 	a.calls++
 	b.mu.Unlock()
@@ -130,7 +130,7 @@ func (b *buttons) oneByOne(conv channels.ConversationID, call func() error) erro
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if a.calls--; a.calls == 0 {
-			delete(b.alone, conv)
+			delete(b.alone, id)
 		}
 	}()
 	a.Lock()

@@ -46,7 +46,7 @@ func newSite(t *testing.T, database, extra string) *site {
 	return s
 }
 
-// each has a test done on both databases: what makes messages, shows them as they come, and outlives a kill.
+// each has a test done on both databases: what makes messages, and outlives a kill.
 func each(t *testing.T, test func(*testing.T, *site)) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
