@@ -61,9 +61,11 @@ func (c Clerk) Curate(ctx context.Context, k Case) ([]Verdict, error) {
 	person := k.Learnings[0].Person
 	k.Learnings, k.Known, k.Questions = heard(person, k.Learnings), heard(person, k.Known), heard(person, k.Questions)
 	isClean := func(e Entry) bool { return e.Taint == tools.Clean }
-	isTainted := func(e Entry) bool { return !isClean(e) }
+	clean := func(list []Entry) []Entry {
+		return slices.DeleteFunc(slices.Clone(list), func(e Entry) bool { return !isClean(e) })
+	}
 	if slices.ContainsFunc(k.Learnings, isClean) {
-		k.Learnings, k.Known, k.Questions = without(k.Learnings, isTainted), without(k.Known, isTainted), without(k.Questions, isTainted)
+		k.Learnings, k.Known, k.Questions = clean(k.Learnings), clean(k.Known), clean(k.Questions)
 		if k.SummaryTaint != tools.Clean {
 			k.Summary = ""
 		}
@@ -80,10 +82,6 @@ func (c Clerk) Curate(ctx context.Context, k Case) ([]Verdict, error) {
 			p.Linef("Rules may be proposed.")
 		}
 	}, func(f *form.Fields) []Verdict { return c.readVerdicts(f, &k) })
-}
-
-func without(list []Entry, is func(Entry) bool) []Entry {
-	return slices.DeleteFunc(slices.Clone(list), is)
 }
 
 func (c Clerk) readVerdicts(f *form.Fields, k *Case) (verdicts []Verdict) {

@@ -63,20 +63,19 @@ const MaxCount = 33
 
 // A Hit is something that was found.
 type Hit struct {
-	ID                int64 // of what can be found
-	Record            Record
-	Ref               int64 // the memory, message or session; of a result the turn
-	Attempt, Position int   // of a result
-	Kind              Kind  // of a memory
-	Scope             Scope
-	Session           string // its key; empty: it is of none
-	Person            string // who said it; empty: nobody we know
-	Text              string // the beginning of a long one
-	Confidence        float64
-	Taint             tools.Taint
-	SaidAt            time.Time
-	Words             string  // as Words makes them
-	Alike             float64 // of 1, how far its meaning is on the way from Floor to the query's; 0: it was not found by its meaning
+	ID         int64 // of what can be found
+	Record     Record
+	Ref        int64 // the memory, message or session; of a result the turn
+	Kind       Kind  // of a memory
+	Scope      Scope
+	Session    string // its key; empty: it is of none
+	Person     string // who said it; empty: nobody we know
+	Text       string // the beginning of a long one
+	Confidence float64
+	Taint      tools.Taint
+	SaidAt     time.Time
+	Words      string  // as Words makes them
+	Alike      float64 // of 1, how far its meaning is on the way from Floor to the query's; 0: it was not found by its meaning
 }
 
 // Finds is a store of what can be found.

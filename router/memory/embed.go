@@ -45,8 +45,6 @@ type VectorStore interface {
 	// WriteVectors writes the vectors of what Unembedded listed, an empty one of what the model does not take, in place of former ones,
 	// but of what has changed since. core.ErrFenced.
 	WriteVectors(ctx context.Context, fence int64, model string, of []memory.Hit, vectors [][]float32) error
-	// VectorProgress is of how many texts the model made vectors, and how many there are.
-	VectorProgress(ctx context.Context, model string) (made, all int64, err error)
 	// HasVectors says that the model made vectors in the scopes of a query for a person, who wants things learned and recalled.
 	HasVectors(ctx context.Context, model string, q *memory.Query, person string) (bool, error)
 	// Nearest is what may be seen of what is nearer than floor to a vector, the nearest first.

@@ -93,14 +93,13 @@ func (s *Settings) Fault() string {
 // A Group is memories of one kind, under their title.
 type Group struct {
 	Title    string
-	Kind     memory.Kind
 	Memories []memory.Entry
 }
 
 // ByKind are memories by their kind, in the order in which they are shown.
 func ByKind(list []memory.Entry) (groups []Group) {
 	for _, of := range order {
-		g := Group{of.title, of.kind, slices.DeleteFunc(slices.Clone(list), func(e memory.Entry) bool { return e.Kind != of.kind })}
+		g := Group{of.title, slices.DeleteFunc(slices.Clone(list), func(e memory.Entry) bool { return e.Kind != of.kind })}
 		if len(g.Memories) > 0 {
 			groups = append(groups, g)
 		}

@@ -14,7 +14,6 @@ import (
 // A Resting is a session that rests, and in which something is new.
 type Resting struct {
 	Session      int64
-	Key          string
 	Channel      string
 	Group        string
 	Direct       bool

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -69,11 +68,11 @@ const saidTokens = 2000
 // people said there, summaries, and what tools brought.
 func (s *Service) found(ctx context.Context, w *Writer, which string, limit int) (list []memory.Entry, said []memory.Hit, err error) {
 	f := Filter{Scopes: w.Place.Scopes(), Limit: limit}
-	id, fault := strconv.ParseInt(strings.TrimPrefix(which, "#"), 10, 64)
+	id, isNumber := numberOf(which)
 	switch kind := kindOf(which); {
 	case w.Place.Private:
 		f.Kinds, f.Scopes = []memory.Kind{memory.Rule}, []memory.Scope{memory.Global}
-	case fault == nil:
+	case isNumber:
 		f.IDs, f.All = []int64{id}, true
 	case kind != "":
 		f.Kinds = []memory.Kind{kind}
@@ -232,15 +231,11 @@ func notOne(person string, err error) tools.Result {
 	case len(several.list) == 0:
 		return tools.Result{End: tools.EndRefused, Code: "not_found", Output: "I remember nothing like that."}
 	}
-	var b strings.Builder
-	b.WriteString("Which one?\n")
-	for i, e := range several.list[:min(len(several.list), 10)] {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(line(&e))
+	said := "Which one?"
+	for _, e := range several.list[:min(len(several.list), 10)] {
+		said += "\n" + line(&e)
 	}
-	return tools.Result{End: tools.EndRefused, Code: "several", Output: b.String(), Taint: taintOf(person, several.list...)}
+	return tools.Result{End: tools.EndRefused, Code: "several", Output: said, Taint: taintOf(person, several.list...)}
 }
 
 // made makes a change for a tool and says what became of it.

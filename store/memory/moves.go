@@ -53,10 +53,8 @@ func Rescope(t *database.Tx, from, to memory.Scope) error {
 	if err != nil {
 		return err
 	}
-	if len(old) > 0 {
-		if err := Unindex(t, memory.OfMemory, old...); err != nil {
-			return err
-		}
+	if err := Unindex(t, memory.OfMemory, old...); err != nil {
+		return err
 	}
 	if err := t.Do(rescope, to, t.Now, from); err != nil {
 		return err

@@ -19,8 +19,6 @@ type Store struct {
 // New is the store of a database.
 func New(db *database.DB) *Store { return &Store{db, &shelves{of: map[shelfOf]*shelf{}}} }
 
-var _ memory.Finds = (*Store)(nil)
-
 const (
 	// maxOften bounds the very common words of which two together are looked for.
 	maxOften = 4
@@ -42,7 +40,7 @@ const (
 			) f ORDER BY id DESC OFFSET 0) r WHERE %s ORDER BY r.id DESC LIMIT %d) x`
 	// loaded are rows with what they name.
 	loaded = `
-		SELECT r.id, r.kind AS record, r.ref, r.attempt, r.position, r.scope, r.taint, r.said_at, r.words, coalesce(s.key, '') AS session, coalesce(m.kind, '') AS kind,
+		SELECT r.id, r.kind AS record, r.ref, r.scope, r.taint, r.said_at, r.words, coalesce(s.key, '') AS session, coalesce(m.kind, '') AS kind,
 			coalesce(m.confidence, 1) AS confidence, coalesce(m.person, g.person, u.person, s.person, '') AS person,
 			substr(coalesce(CASE r.kind WHEN 'memory' THEN m.text WHEN 'message' THEN g.text WHEN 'summary' THEN s.summary ELSE t.output END, ''), 1, 6000) AS text
 		FROM recalled r LEFT JOIN sessions s ON s.id = r.session_id LEFT JOIN memories m ON r.kind = 'memory' AND m.id = r.ref

@@ -97,7 +97,7 @@ func (s *Store) WriteVectors(ctx context.Context, fence int64, model string, of 
 	})
 }
 
-// VectorProgress implements routermemory.VectorStore.
+// VectorProgress is of how many texts the model made vectors, and how many there are; doctor asks for it.
 func (s *Store) VectorProgress(ctx context.Context, model string) (made, all int64, err error) {
 	err = s.Read(ctx, "count vectors", func(t *database.Tx) error {
 		n, err := dimension(t, model)
@@ -111,12 +111,8 @@ func (s *Store) VectorProgress(ctx context.Context, model string) (made, all int
 
 // HasVectors implements routermemory.VectorStore.
 func (s *Store) HasVectors(ctx context.Context, model string, q *memory.Query, person string) (has bool, err error) {
-	err = s.Read(ctx, "look for vectors", func(t *database.Tx) error {
-		marks, args := database.In(q.Scopes)
-		has, err = t.Has(strings.Replace(hasVectors, "%s", marks, 1), append(append([]any{model}, args...), database.Clean(person))...)
-		return err
-	})
-	return has, err
+	marks, args := database.In(q.Scopes)
+	return s.ReadRow(ctx, "look for vectors", strings.Replace(hasVectors, "%s", marks, 1), append(append([]any{model}, args...), database.Clean(person)))
 }
 
 // Nearest implements routermemory.VectorStore. All that is near enough is looked up, the nearest first, until there is enough that may be
