@@ -18,8 +18,8 @@ type Server struct {
 	network  string
 	address  string
 
-	calls sync.WaitGroup
 	mu    sync.Mutex
+	calls sync.RWMutex // a call holds it to read: one may begin while Close waits for the others
 	http  *http.Server
 	done  chan struct{}
 }
@@ -63,8 +63,8 @@ func (s *Server) start() error {
 	})
 	handle(mux, scripted.PathChange, s.platform.Change)
 	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.calls.Add(1)
-		defer s.calls.Done()
+		s.calls.RLock()
+		defer s.calls.RUnlock()
 		mux.ServeHTTP(w, r)
 	})
 	server := &http.Server{Handler: counted, ReadHeaderTimeout: 10 * time.Second}
@@ -85,8 +85,9 @@ func (s *Server) stop() {
 	}
 	_ = s.http.Close()
 	<-s.done
-	s.calls.Wait()
+	s.calls.Lock()
 	s.http = nil
+	s.calls.Unlock()
 }
 
 // handle answers the calls of one path, whose body is a T.
