@@ -28,7 +28,7 @@ func Run(t *testing.T, dir string, args ...string) *testkit.Log {
 	}
 	t.Cleanup(func() {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		hangs := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+		hangs := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 		defer hangs.Stop()
 		if err := cmd.Wait(); err != nil || t.Failed() {
 			t.Errorf("%v: %v\n%s", args, err, Tail(log.String(), 3000))

@@ -38,7 +38,7 @@ func NewFleet(r *Rig, url string, names ...string) *Fleet {
 	r.T.Helper()
 	r.Append(fmt.Sprintf("[store]\nurl = %q\n", url))
 	f := &Fleet{Rig: r, url: url, path: program.path}
-	if raceDetector {
+	if RaceDetector {
 		f.path = racing.build(r.T)
 	}
 	for _, name := range names {
@@ -60,7 +60,7 @@ func (m *Member) Up() {
 	m.T.Helper()
 	before := m.Ready()
 	m.Start()
-	m.fleet.Await("engine "+m.Name+" is ready", 30*time.Second, func() bool {
+	m.fleet.Await("engine "+m.Name+" is ready", 3*time.Minute, func() bool {
 		m.MustLive()
 		return m.Ready() > before
 	})

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -17,17 +16,6 @@ import (
 	"switchboard/channels"
 	"switchboard/internal/testkit"
 )
-
-// FreePort is HOST:PORT that nobody has just now.
-func FreePort(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // Token is a [[server.tokens]] of a name, which is its value too, with scopes, and people for whom it may speak.
 func Token(name string, scopes []string, people ...string) string {

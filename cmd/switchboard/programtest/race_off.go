@@ -2,4 +2,5 @@
 
 package programtest
 
-const raceDetector = false
+// RaceDetector says that the tests are built with it; fleets run engines that are too.
+const RaceDetector = false

@@ -2,5 +2,5 @@
 
 package programtest
 
-// raceDetector says that the tests are built with it; fleets run engines that are too.
-const raceDetector = true
+// RaceDetector says that the tests are built with it; fleets run engines that are too.
+const RaceDetector = true

@@ -13,7 +13,7 @@ import (
 // A message that another turn answers is found from both sides.
 func TestTurnShowNamesMergedTurns(t *testing.T) {
 	t.Parallel()
-	r := programtest.NewRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nbusy = \"collect\"\ncollect_window = \"1s\"\n[agent]\nplanner = \"fake/model\"\n")
+	r := programtest.NewRig(t, []string{"u1"}, "[router]\nrate_person = \"off\"\nbusy = \"collect\"\ncollect_window = \"5s\"\n[agent]\nplanner = \"fake/model\"\n")
 	r.Model.Handle(programtest.Echo)
 	r.Up()
 	r.Platform.Say("cu1", "u1", "first half")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // atShell is an interactive shell with job control on a terminal of its own.
@@ -42,13 +43,12 @@ var jobState = regexp.MustCompile(`\[1\]. +(\w+)`)
 // state is what the shell says of its job.
 func state(s *programtest.Screen, mark int) string {
 	s.T.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if m := jobState.FindStringSubmatch(s.Shown.String()[mark:]); m != nil {
-			return m[1]
-		}
-	}
-	s.T.Fatalf("the shell says nothing of its job:\n%q", s.Shown.String()[mark:])
-	return ""
+	var m []string
+	testkit.Await(s.T, "the shell says something of its job", programtest.Patience, func() bool {
+		m = jobState.FindStringSubmatch(s.Shown.String()[mark:])
+		return m != nil
+	})
+	return m[1]
 }
 
 // An engine that a shell runs in the background leaves the terminal alone, and is not

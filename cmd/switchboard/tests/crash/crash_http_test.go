@@ -49,7 +49,7 @@ func newWebCrash(t *testing.T, engines int) (*webCrash, *programtest.Rig) {
 	seed := crashSeed(t)
 	c := &webCrash{t: t, random: rand.New(rand.NewPCG(seed, 0))}
 	for range engines {
-		c.engines = append(c.engines, programtest.FreePort(t))
+		c.engines = append(c.engines, testkit.FreeAddress(t))
 	}
 	rig := programtest.NewRig(t, nil, "[router]\nrate_person = \"off\"\n[server]\nlisten = \""+c.engines[0]+"\"\n"+
 		programtest.Token("ci", []string{"messages", "read"})+"[[people]]\nname = \"ada\"\nrole = \"user\"\nidentities = [\"scripted:ada\"]\ntools = []\n")
@@ -58,7 +58,7 @@ func newWebCrash(t *testing.T, engines int) (*webCrash, *programtest.Rig) {
 
 // run writes in every session and follows it, from one engine and another, until all is answered.
 func (c *webCrash) run(kill func(i int)) {
-	ctx, cancel := context.WithTimeout(c.t.Context(), 3*programtest.Patience)
+	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Minute)
 	defer cancel()
 	var work sync.WaitGroup
 	for i := range webSessions {

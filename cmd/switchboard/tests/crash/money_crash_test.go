@@ -128,7 +128,7 @@ func talk(r *programtest.Rig, round int) {
 // limit and the database.
 func (b *till) check(r *programtest.Rig, sum func(query string) float64) {
 	r.T.Helper()
-	r.Await("all turns have ended", time.Minute, func() bool {
+	r.Await("all turns have ended", 5*time.Minute, func() bool {
 		return sum("SELECT count(*) FROM turns WHERE state IN ('done', 'failed')") == moneyTurns
 	})
 	const day = " FROM spending WHERE scope = 'day'"

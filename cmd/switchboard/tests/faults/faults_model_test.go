@@ -49,17 +49,21 @@ func TestModelFaultsEndInASentence(t *testing.T) {
 		people = append(people, c.name)
 		replies["fault "+c.name] = c.reply
 	}
-	r := programtest.NewRig(t, people, "[router]\nrate_person = \"off\"\nstale_after = \"4s\"\n[agent]\nplanner = \"fake/model\"\nllm_timeout = \"2s\"\n")
+	r := programtest.NewRig(t, append(people, "u1"), "[router]\nrate_person = \"off\"\nstale_after = \"4s\"\n[agent]\nplanner = \"fake/model\"\nllm_timeout = \"10s\"\n")
 	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		if reply, ok := replies[programtest.Said(req)]; ok {
 			return reply
 		}
 		return programtest.Echo(req)
 	})
-	r.Up()
+	r.Ready()
+	r.Answers("u1", "hello", "heard: hello")
 	began := time.Now()
 	for _, c := range cases {
 		r.Platform.Say("c"+c.name, c.name, "fault "+c.name)
+	}
+	for _, c := range cases { // what waited behind a model that hangs would be stale
+		r.Await("the fault of "+c.name+" answered", 40*time.Second, func() bool { return len(r.Shown(c.name)) >= 1 })
 		r.Platform.Say("c"+c.name, c.name, "and now?")
 	}
 	for _, c := range cases {
@@ -124,7 +128,7 @@ func TestStalledModelIsReplacedByTheFallback(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	asked := map[string]int{}
-	r := programtest.PlannedBy(t, "fallback = [\"fake/spare\"]\nstall_timeout = \"1s\"\n", func(req llmtest.Request) llmtest.Reply {
+	r := programtest.PlannedBy(t, "fallback = [\"fake/spare\"]\nstall_timeout = \"5s\"\n", func(req llmtest.Request) llmtest.Reply {
 		mu.Lock()
 		asked[req.Model+" "+req.Role]++
 		mu.Unlock()

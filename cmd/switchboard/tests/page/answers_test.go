@@ -15,6 +15,7 @@ import (
 	"switchboard/agent/llm/llmtest"
 	"switchboard/channels/platformtest/pagetest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 const growsText = "# A title\n\nOne **two** three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty, and on to thirty, forty, fifty, sixty, seventy, eighty and ninety.\n\n```go\nfunc main() { println(\"hi\") }\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n" +
@@ -39,6 +40,15 @@ func teller(req llmtest.Request) llmtest.Reply {
 	return programtest.Clerk(req)
 }
 
+// held answers with a long text, the end of which waits until hold is closed.
+func held(hold chan struct{}) func(llmtest.Request) llmtest.Reply {
+	return func(llmtest.Request) llmtest.Reply {
+		slowly := llmtest.Text(llmtest.Plan("show it", llmtest.Answer(growsText)))
+		slowly.Pause, slowly.HoldAt, slowly.Hold = 50*time.Millisecond, 20, hold
+		return slowly
+	}
+}
+
 // shifts begins to measure how much the layout moves by itself, and says how much it was.
 const (
 	shiftsBegin = `window.moved = 0; new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) moved += e.value }).observe({type: "layout-shift", buffered: false})`
@@ -55,6 +65,8 @@ func TestAnswerGrows(t *testing.T) {
 			ada.writes(fmt.Sprint("fill ", i))
 			ada.reads(fmt.Sprint("heard: fill ", i))
 		}
+		hold := make(chan struct{})
+		s.Model.Handle(held(hold))
 		ada.Do(shiftsBegin)
 		ada.writes("count please")
 		grows := `document.querySelector("#growing").innerText.includes("three")`
@@ -62,6 +74,7 @@ func TestAnswerGrows(t *testing.T) {
 		other := &browser{Page: ada.Tab(), site: s, t: t}
 		other.opens(pagetest.Evaluate[string](ada.Page, "location.pathname"))
 		other.Await("the text grows in another tab", `document.querySelector("#growing").innerText.includes("three")`)
+		close(hold)
 		ada.reads("all that is to be said was said")
 		other.reads("all that is to be said was said")
 		ada.Await("nothing grows any more", `document.querySelector("#growing").innerText === ""`)
@@ -86,11 +99,7 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 		ada.writes("hello")
 		ada.reads("heard: hello")
 		hold := make(chan struct{})
-		s.Model.Handle(func(llmtest.Request) llmtest.Reply {
-			slowly := llmtest.Text(llmtest.Plan("show it", llmtest.Answer(growsText)))
-			slowly.Pause, slowly.HoldAt, slowly.Hold = 50*time.Millisecond, 20, hold
-			return slowly
-		})
+		s.Model.Handle(held(hold))
 		ada.writes("count")
 		grown := func(word string) string {
 			return fmt.Sprintf(`(() => { const made = document.querySelector("#growing").innerText; return made.startsWith("A title") && made.split("One two").length === 2 && made.includes(%q) })()`, word)
@@ -116,11 +125,21 @@ func TestReloadInTheMiddleOfAnAnswer(t *testing.T) {
 func TestPlanTicksItself(t *testing.T) {
 	t.Parallel()
 	either(t, func(t *testing.T, s *site) {
-		s.Model.Handle(teller)
+		s.Model.Handle(func(req llmtest.Request) llmtest.Reply {
+			reply := teller(req)
+			reply.Text = strings.Replace(reply.Text, "sleep 1", "until [ -e seen ]; do sleep 0.1; done", 1)
+			return reply
+		})
 		ada := s.signedIn(t, "ada")
 		ada.writes("work on it")
 		ada.Await("the plan", `document.querySelectorAll("#items .plan li").length === 3`)
 		ada.Await("its first task runs", `document.querySelector("#items .plan li:first-child.running")`)
+		var folders []string
+		s.Await("the command's folder", 20*time.Second, func() bool {
+			folders, _ = filepath.Glob(filepath.Join(s.Dir, "data", "workspaces", "*"))
+			return len(folders) == 1
+		})
+		testkit.Write(t, filepath.Join(folders[0], "seen"), "")
 		ada.Await("its first task is done", `document.querySelector("#items .plan li:first-child.done")`)
 		ada.Await("the second, too", `document.querySelector("#items .plan li:nth-child(2).done")`)
 		ada.reads("ran")

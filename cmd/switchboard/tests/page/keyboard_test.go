@@ -37,12 +37,12 @@ func (b *browser) keys(keys string) {
 			p.Type = kb.KeyRawDown // after any other, also a key that the page took is written
 		}
 	}))
-	for began := time.Now(); time.Since(began) < 5*time.Second; { // what fades in takes a moment
+	for began := time.Now(); time.Since(began) < time.Minute; { // what fades in takes a moment
 		if b.Is(settled + " && " + unseen + ` === ""`) {
 			return
 		}
 	}
-	b.t.Errorf("after %q: %s", keys, pagetest.Evaluate[string](b.Page, unseen))
+	b.t.Fatalf("after %q: %s", keys, pagetest.Evaluate[string](b.Page, unseen))
 }
 
 // tabs presses Tab until the keyboard is at what a selector finds.

@@ -16,6 +16,7 @@ import (
 
 	"switchboard/channels/platformtest/pagetest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
 )
 
@@ -31,7 +32,7 @@ type site struct {
 // newSite starts the program, in which root is an admin, ada and bob are users, on that database.
 func newSite(t *testing.T, database, extra string) *site {
 	t.Helper()
-	s := &site{address: programtest.FreePort(t)}
+	s := &site{address: testkit.FreeAddress(t)}
 	settings := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
 	if database == "postgres" {
 		s.url = storetest.PostgresURL(t)

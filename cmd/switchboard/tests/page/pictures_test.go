@@ -63,7 +63,7 @@ func TestPictures(t *testing.T) {
 	telegram, slack := telegramtest.New(t), slacktest.New(t)
 	ben, carla := telegram.AddUser("Ben"), slack.AddUser("Carla")
 	ada := telegram.AddUser("Ada")
-	s := &site{address: programtest.FreePort(t)}
+	s := &site{address: testkit.FreeAddress(t)}
 	s.Rig = programtest.NewRig(t, nil, fmt.Sprintf(`groups = "open"
 [agent]
 planner = "main"

@@ -44,7 +44,7 @@ func TestSetupFromNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(listens.Close)
-			address := programtest.FreePort(t)
+			address := testkit.FreeAddress(t)
 			env := []string{"TERM=xterm", "SWITCHBOARD_SERVER__LISTEN=" + address}
 			if database == "postgres" {
 				env = append(env, "SWITCHBOARD_STORE__URL="+storetest.PostgresURL(t))

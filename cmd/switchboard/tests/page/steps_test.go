@@ -37,7 +37,7 @@ func TestSetupTakesNoKeyForNone(t *testing.T) {
 			t.Errorf("it says %q in: %s", todo, page)
 		}
 		v.is(http.StatusOK, "local/small", "GET", "/settings/agent.planner", nil)
-		gone := "http://" + programtest.FreePort(t) + "/v1"
+		gone := "http://" + testkit.FreeAddress(t) + "/v1"
 		v.is(http.StatusUnprocessableEntity, "Nothing answers at "+gone+" (", "POST", "/setup/model", url.Values{"server": {"local"}, "address": {gone}})
 		v.is(http.StatusOK, "I take that for Europe/Rome: it is ", "POST", "/setup/zone", url.Values{"zone": {"Roma"}})
 		v.is(http.StatusOK, `is added at <a href="/setup">Setup</a>`, "GET", "/settings?q=telegram", nil)

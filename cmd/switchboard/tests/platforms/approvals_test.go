@@ -288,7 +288,7 @@ func TestWishIsDecidedOnAnotherPlatform(t *testing.T) {
 
 func TestNobodyDecidesInTimeOnAnyPlatform(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t, "allowlist", "[approvals]\ndeadline = \"3s\"\n")
+	o := newOffice(t, "allowlist", "[approvals]\ndeadline = \"15s\"\n")
 	o.change(`tools_deny = ["exec"]`, "tools_deny = []")
 	o.opens()
 	o.claims()

@@ -15,6 +15,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
 )
 
@@ -135,7 +136,7 @@ func TestWhatIsSaidSurfacesInItsPlacesAlone(t *testing.T) {
 			t.Parallel()
 			bot := telegramtest.New(t)
 			ada := bot.AddUser("Ada")
-			address := programtest.FreePort(t)
+			address := testkit.FreeAddress(t)
 			m := newMindful(t, database, "allow_conversations = [\"g1\", \"g2\"]\n", fmt.Sprintf(`[server]
 listen = %q
 [channels.tele]

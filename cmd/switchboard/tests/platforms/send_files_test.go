@@ -14,13 +14,14 @@ import (
 	"switchboard/channels/platformtest"
 	"switchboard/channels/telegram/telegramtest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // Files that a program uploads and sends arrive once each, also where the bot is killed before it could send them.
 func TestSendCarriesUploadsOverAKill(t *testing.T) {
 	t.Parallel()
 	r := programtest.NewTelegram(t, "")
-	r.Append(fmt.Sprintf("[server]\nlisten = %q\n", programtest.FreePort(t)) + programtest.Token("ci", []string{"messages", "send"}) + programtest.Token("other", []string{"messages", "send"}))
+	r.Append(fmt.Sprintf("[server]\nlisten = %q\n", testkit.FreeAddress(t)) + programtest.Token("ci", []string{"messages", "send"}) + programtest.Token("other", []string{"messages", "send"}))
 	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 	r.Up()
 	r.Bot.Say(r.Chief.ID, "hello")

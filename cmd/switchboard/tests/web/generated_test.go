@@ -48,7 +48,7 @@ func main() {
 // A client that is made of the OpenAPI document compiles and posts a message.
 func TestGeneratedClient(t *testing.T) {
 	rig := programtest.NewRig(t, nil, programtest.Token("ci", []string{"messages", "read"})+
-		"[[people]]\nname = \"ada\"\nrole = \"user\"\nidentities = [\"scripted:ada\"]\ntools = []\n[server]\nlisten = \""+programtest.FreePort(t)+"\"\n")
+		"[[people]]\nname = \"ada\"\nrole = \"user\"\nidentities = [\"scripted:ada\"]\ntools = []\n[server]\nlisten = \""+testkit.FreeAddress(t)+"\"\n")
 	rig.Up()
 	defer rig.Stop(20 * time.Second)
 	w := rig.Web("ci")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // blocks are the code blocks of a page in a language, as they stand there.
@@ -47,7 +48,7 @@ func TestGuideIsTrue(t *testing.T) {
 	t.Parallel()
 	bash := needs(t, "bash")
 	needs(t, "curl")
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	dir := t.TempDir()
 	var script strings.Builder
 	steps := blocks(t, "http.md", "sh")
@@ -64,7 +65,7 @@ func TestGuideIsTrue(t *testing.T) {
 		}
 	}
 	script.WriteString("kill $BOT\nwait\n")
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bash, "-c", strings.ReplaceAll(script.String(), "127.0.0.1:8484", address))
 	cmd.Dir = dir

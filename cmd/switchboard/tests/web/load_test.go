@@ -138,7 +138,7 @@ func TestLoad(t *testing.T) {
 }
 
 func newLoadRig(t *testing.T, kind string) *loadRig {
-	l := &loadRig{t: t, address: programtest.FreePort(t)}
+	l := &loadRig{t: t, address: testkit.FreeAddress(t)}
 	settings := "[router]\nrate_person = \"off\"\n[log]\nlevel = \"warn\"\n[server]\nlisten = \"" + l.address + "\"\n"
 	for i := range loadTokens {
 		settings += programtest.Token(fmt.Sprintf("t%d", i), []string{"messages", "read"})

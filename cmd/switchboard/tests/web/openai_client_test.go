@@ -15,6 +15,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // A client calls the program as clients of the OpenAI API do.
@@ -26,7 +27,7 @@ type client struct {
 // openAI is a program with the fake model, a token that speaks for ada, and one that speaks for two.
 func openAI(t *testing.T, extra string, think func(llmtest.Request) llmtest.Reply) client {
 	t.Helper()
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	r := programtest.PlannedBy(t, extra+fmt.Sprintf("[server]\nlisten = %q\n", address)+
 		programtest.Token("one", []string{"messages", "read"}, "ada")+programtest.Token("two", []string{"messages", "read"}, "ada", "bob"), think, "ada", "bob")
 	r.Ready()

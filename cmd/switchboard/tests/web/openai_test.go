@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"switchboard/agent/llm/llmtest"
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 	"switchboard/store/storetest"
 )
 
@@ -201,10 +203,12 @@ func TestRepeatedCallsAreOneTurn(t *testing.T) {
 		return err == nil && status == 200
 	})
 	answers := make(chan answered, 2)
+	var joined atomic.Int32
+	joining := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{GotFirstResponseByte: func() { joined.Add(1) }})
 	for range 2 {
-		go func() { _, got := c.send(t.Context(), slow); answers <- got }()
+		go func() { _, got := c.send(joining, slow); answers <- got }()
 	}
-	time.Sleep(100 * time.Millisecond)
+	c.Await("both streams have begun", time.Second, func() bool { return joined.Load() == 2 })
 	close(hold)
 	for range 2 {
 		if got := <-answers; got.text != "heard: slow" || got.lines[len(got.lines)-1] != "data: [DONE]" {
@@ -282,7 +286,7 @@ func TestPlainModelIsNoTurn(t *testing.T) {
 }
 
 func TestPlainModelIsUnderTheBudget(t *testing.T) {
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	r := programtest.NewRig(t, []string{"ada"}, fmt.Sprintf("[server]\nlisten = %q\n", address)+programtest.Token("one", []string{"messages"}, "ada")+
 		fmt.Sprintf(programtest.Priced, "per_day = 6"))
 	r.Model.Handle(func(llmtest.Request) llmtest.Reply {
@@ -322,7 +326,7 @@ func TestPictureBecomesAnAttachment(t *testing.T) {
 
 // An equal call to another engine joins the turn, and gets the text as it grows.
 func TestRepeatedCallJoinsOnAnotherEngine(t *testing.T) {
-	at := []string{programtest.FreePort(t), programtest.FreePort(t)}
+	at := []string{testkit.FreeAddress(t), testkit.FreeAddress(t)}
 	f := programtest.TwoEngines(t, programtest.Token("one", []string{"messages", "read"}, "ada")+"[server]\nlisten = \"\"\n", "ada")
 	hold := make(chan struct{})
 	f.Model.Handle(func(llmtest.Request) llmtest.Reply {

@@ -14,7 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/testkit"
 )
 
@@ -42,7 +41,7 @@ func TestProxiesOfTheGuide(t *testing.T) {
 			path := needs(t, p.program)
 			settings := strings.TrimPrefix(blocks(t, "http.md", "toml")[0], "[server]\n")
 			r, web := serving(t, settings)
-			at := programtest.FreePort(t)
+			at := testkit.FreeAddress(t)
 			_, port, _ := strings.Cut(at, ":")
 			dir := t.TempDir()
 			file := filepath.Join(dir, "proxy.conf")
@@ -64,7 +63,7 @@ func TestProxiesOfTheGuide(t *testing.T) {
 					t.Log(config, log)
 				}
 			})
-			ctx, cancel := context.WithTimeout(t.Context(), programtest.Patience)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			through := func(method, path, body string) (*http.Response, error) {
 				req, err := http.NewRequestWithContext(ctx, method, "http://"+at+path, strings.NewReader(body))

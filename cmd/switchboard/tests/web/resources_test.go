@@ -19,6 +19,7 @@ import (
 	"switchboard/channels/channelstest/scripted"
 	"switchboard/cmd/switchboard/programtest"
 	"switchboard/internal/api"
+	"switchboard/internal/testkit"
 	"switchboard/router/approvals"
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
@@ -38,7 +39,7 @@ func eachShop(t *testing.T, tokens string, test func(*testing.T, *shop)) {
 	for _, database := range []string{"sqlite", "postgres"} {
 		t.Run(database, func(t *testing.T) {
 			t.Parallel()
-			s := &shop{address: programtest.FreePort(t)}
+			s := &shop{address: testkit.FreeAddress(t)}
 			extra := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
 			if database == "postgres" {
 				extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))

@@ -138,7 +138,7 @@ func (s *shop) try(token, method, path string, body any) (status int, answer str
 	if err != nil {
 		s.T.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(s.T.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(s.T.Context(), time.Minute)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, strings.ToUpper(method), "http://"+s.address+path, bytes.NewReader(text))
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 func serving(t *testing.T, settings string) (*programtest.Rig, func(token string) programtest.Web) {
 	t.Helper()
 	r := programtest.Bare(t)
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	r.Append("[server]\nlisten = \"" + address + "\"\n" + settings)
 	for _, scope := range []string{"messages", "read", "admin"} {
 		r.Append(programtest.Token(scope, []string{scope}))
@@ -188,7 +188,7 @@ func TestProfilesStayOff(t *testing.T) {
 	web("admin").Call(t, http.MethodGet, "/debug/pprof/heap", nil, http.StatusNotFound, nil)
 
 	r := programtest.Bare(t)
-	_, port, _ := strings.Cut(programtest.FreePort(t), ":")
+	_, port, _ := strings.Cut(testkit.FreeAddress(t), ":")
 	r.Append("[server]\nlisten = \"0.0.0.0:" + port + "\"\npprof = true\n" + programtest.Token("admin", []string{"admin"}))
 	r.Ready()
 	programtest.Web{Address: "127.0.0.1:" + port, Token: "admin"}.Call(t, http.MethodGet, "/debug/pprof/heap", nil, http.StatusNotFound, nil)
@@ -198,7 +198,7 @@ func TestProfilesStayOff(t *testing.T) {
 // What goes on on a platform is counted as it stands in the ledger: messages, sends, reminders, strangers and what is too long.
 func TestCountsOfAPlatform(t *testing.T) {
 	t.Parallel()
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	r := programtest.NewRig(t, []string{"ada"}, "[server]\nlisten = \""+address+"\"\n"+programtest.Token("read", []string{"read"}))
 	r.Ready()
 	r.Ask("ada", "hello")

@@ -14,6 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/internal/testkit"
 )
 
 // followed reads the events of a session over a WebSocket until one of them has a text, or the socket ends. It returns their numbers,
@@ -56,7 +57,7 @@ func followed(t *testing.T, conn *websocket.Conn, after int64, until string) (la
 // program was killed meanwhile.
 func TestWebSocketFollowsAcrossAKill(t *testing.T) {
 	t.Parallel()
-	address := programtest.FreePort(t)
+	address := testkit.FreeAddress(t)
 	rig := programtest.NewRig(t, nil, "[agent]\nplanner = \"fake/model\"\n[server]\nlisten = \""+address+"\"\n"+programtest.Token("ci", []string{"messages", "read"}, "ada")+ada)
 	rig.Model.Handle(programtest.Clerk)
 	rig.Ready()
