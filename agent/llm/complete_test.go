@@ -317,7 +317,7 @@ func TestManyCallsAtOnceShareConnections(t *testing.T) {
 		for i := range 200 {
 			wg.Go(func() {
 				q := question(nil)
-				q.User = strings.Repeat("u", 1+i) + strings.Repeat("v", round)
+				q.User, q.Timeout = strings.Repeat("u", 1+i)+strings.Repeat("v", round), time.Minute
 				resp, err := m.Complete(t.Context(), "smart", q)
 				if err != nil || resp.Text != q.User {
 					t.Errorf("call %d: %q, %v", i, resp.Text, err)

@@ -148,8 +148,12 @@ func TestServerOutlivesItsClients(t *testing.T) {
 		}
 	}
 	p.Next(channelstest.Fault{Delay: time.Hour})
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		_ = p.Await(ctx, func() bool { return len(p.Tries()) == 1 })
+		cancel()
+	}()
 	_, err = scripted.NewClient(cfg).Post(ctx, post("x"))
 	if err == nil || errors.Is(err, channels.ErrNotConnected) {
 		t.Errorf("a send cut off is %v", err)

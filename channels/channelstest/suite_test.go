@@ -153,10 +153,10 @@ func TestScriptedPassesTheSuiteInProcess(t *testing.T) {
 				p.Dedupe(cfg.Window)
 				h := harness(t, p, channelstest.Scripted("test", p, cfg))
 				if cfg.Rich {
-					p.Beat(50 * time.Millisecond)
+					p.Beat(200 * time.Millisecond)
 					h.Hurry = func() channels.Channel {
 						quick := cfg
-						quick.Silence = 200 * time.Millisecond
+						quick.Silence = 2 * time.Second
 						return channelstest.Scripted("test", p, quick)
 					}
 				}

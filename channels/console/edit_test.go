@@ -13,7 +13,7 @@ import (
 // sees waits until the screen's last line is want, with the cursor in that column.
 func (s *seat) sees(want string, column int) {
 	s.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		lines, cursor := picture(s.screen.String(), s.width)
 		if n := len(lines); n > 0 && lines[n-1] == want && cursor == (place{n - 1, column}) {
 			return

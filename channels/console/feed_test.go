@@ -41,7 +41,7 @@ func (u *turn) unheard(text string) {
 // shows waits until the screen is what ok wants.
 func (s *seat) shows(what string, ok func(lines []string) bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		lines, _ := picture(s.screen.String(), s.width)
 		if ok(lines) {
 			return

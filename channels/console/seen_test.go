@@ -22,7 +22,7 @@ func seenFile(t *testing.T) (file string, with func(*Options)) {
 // greets waits until the terminal shows want and nothing else.
 func (s *seat) greets(want string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		lines, _ := picture(s.screen.String(), s.width)
 		diff := cmp.Diff(want, strings.Join(lines, "\n"))
 		if diff == "" {

@@ -67,7 +67,7 @@ func (s *seat) press(keys string) {
 // await waits until the screen shows want.
 func (s *seat) await(want string) {
 	s.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.screen.String(), want); time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !strings.Contains(s.screen.String(), want); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the screen never shows %q:\n%q", want, s.screen.String())
 		}

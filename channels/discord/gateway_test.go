@@ -100,7 +100,7 @@ func TestSessionsAreResumedAtTheirAddress(t *testing.T) {
 func TestDeafGatewayIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.pace.ack = 300 * time.Millisecond
+	r.c.pace.ack = 2 * time.Second
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
@@ -121,7 +121,7 @@ func TestDeafGatewayIsLeft(t *testing.T) {
 func TestMuteGatewayIsLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.pace.ack = 300 * time.Millisecond
+	r.c.pace.ack = 2 * time.Second
 	r.again(t)
 	r.Say(r.ada.ID, "one")
 	r.Took(t, 1)
@@ -238,13 +238,13 @@ func TestHandoverIsBounded(t *testing.T) {
 func TestHeartbeatsGoOnWhileTheSinkWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 500*time.Millisecond
+	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 2*time.Second
 	release := r.Sink.Hold()
 	defer release()
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.until(t, func() bool { return r.Sink.Held() > 0 || !wait() })
-	time.Sleep(time.Second)
+	time.Sleep(3 * time.Second)
 	if r.Over() {
 		t.Fatalf("Run returned %v", r.Ended(t))
 	}

@@ -203,7 +203,7 @@ func TestBucketsAreAskedFirst(t *testing.T) {
 	r.Limit(discordtest.Rates{Calls: 3, Window: time.Second, Global: 50})
 	here, other := r.direct(), conv(r.general, channels.Group)
 	sent, limited := 0, 0
-	for end := time.Now().Add(2 * time.Second); time.Now().Before(end); {
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
 		out := outbound(here, fmt.Sprint(sent))
 		out.Nonce = fmt.Sprint(sent)
 		_, err := r.c.Send(t.Context(), out)

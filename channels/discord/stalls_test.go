@@ -69,7 +69,7 @@ func TestGatewayThatBeginsNoSessionIsLeft(t *testing.T) {
 	})
 	run := channelstest.NewRunning()
 	c := client(t, server.URL, "MTIzNDU2Nzg5MDEyMzQ1Njc4.x.abcdefghijkl")
-	c.pace.hello = 300 * time.Millisecond
+	c.pace.hello = 2 * time.Second
 	run.Start(t, c.Run)
 	if err := run.Ended(t); !errors.Is(err, errUnbegun) {
 		t.Errorf("Run returned %v", err)
@@ -86,7 +86,7 @@ func TestPlaceThatCannotBeAskedAboutStopsNothing(t *testing.T) {
 	r.Took(t, 1)
 	r.halt(t)
 	r.c = client(t, r.APIURL(), r.Token()) // it resumes the session, and was told of no channels
-	r.c.pace.history = 300 * time.Millisecond
+	r.c.pace.history = 3 * time.Second
 	r.Break(discordtest.Fault{Method: discordtest.GetChannel, Times: -1, Status: 502, Body: "<html>"})
 	r.again(t)
 	r.SayIn(r.general, r.ada.ID, "<@"+r.Bot().ID+"> two")

@@ -71,7 +71,7 @@ func TestThreadsOfPeopleAreTheirs(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.c.cfg.ReplyIn = InThread
-	r.c.pace.history = 300 * time.Millisecond
+	r.c.pace.history = 3 * time.Second
 	r.run(t)
 	plain := r.SayIn(r.general, r.ada.ID, "lunch?")
 	r.OpenThread(r.general, plain.ID, r.ada.ID, "lunch")

@@ -142,7 +142,7 @@ func TestWhatWaitedIsHandedInAsItWasWritten(t *testing.T) {
 		r.Say(r.ada.ID, text)
 	}
 	r.Reorder(true)
-	r.c.pace.mostWait = 300 * time.Millisecond
+	r.c.pace.mostWait = 2 * time.Second
 	r.Break(slacktest.Fault{Method: "conversations.history", Times: -1, Rejected: slacktest.TooMany(time.Hour)})
 	r.run(t)
 	r.Took(t, 4)

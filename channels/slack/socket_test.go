@@ -235,7 +235,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 		Method: "conversations.history", Times: -1, Status: 502, Body: "<html>",
 		When: func(c platformtest.Call) bool { return c.Values["channel"] == bad },
 	})
-	r.c.pace.mostWait = 500 * time.Millisecond
+	r.c.pace.mostWait = 3 * time.Second
 	r.run(t)
 	r.Say(r.ada.ID, "ada 3")
 	r.Took(t, 4)

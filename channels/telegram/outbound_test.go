@@ -197,8 +197,12 @@ func TestASendThatIsCutShortIsUnknown(t *testing.T) {
 		t.Errorf("a context that ended before: %v", err)
 	}
 	r.Break(telegramtest.Fault{Method: "sendMessage", Mute: true})
-	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	short, cancel := context.WithCancel(t.Context())
 	defer cancel()
+	go func() {
+		_ = r.Await(short, func() bool { return len(r.FromBot(r.ada.ID)) == 1 })
+		cancel()
+	}()
 	if _, err := r.c.Send(short, outbound(r.direct(), "x")); err == nil || errors.Is(err, channels.ErrNotConnected) || refused(err) {
 		t.Errorf("a context that ended after it left: %v", err)
 	}

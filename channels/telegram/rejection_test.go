@@ -20,7 +20,7 @@ func TestARejectionMayPass(t *testing.T) {
 			t.Run(name+" "+method, func(t *testing.T) {
 				t.Parallel()
 				r := newRig(t)
-				r.c.Refused.Every, r.c.Refused.Known = 500*time.Millisecond, nil
+				r.c.Refused.Every, r.c.Refused.Known = 3*time.Second, nil
 				r.Break(telegramtest.Fault{Method: method, Rejected: rejected})
 				if err := r.c.Run(t.Context(), r.Sink); !errors.Is(err, channels.ErrUnauthorized) {
 					t.Fatalf("Run returned %v", err)

@@ -61,6 +61,7 @@ func start(path string) {
 	}
 	allocated, leave := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath(path), chromedp.UserDataDir(dir), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.WSURLReadTimeout(2*time.Minute), // a busy machine starts it slowly
 		chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.NoDefaultBrowserCheck, chromedp.WindowSize(1200, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
@@ -113,7 +114,7 @@ func open(t *testing.T, browser context.Context, how ...chromedp.ContextOption) 
 		t.Fatal(err)
 	}
 	p.Run(chromedp.Navigate("about:blank"))
-	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	ctx, cancel = context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(cancel)
 	p.ctx = ctx
 	return p

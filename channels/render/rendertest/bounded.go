@@ -9,7 +9,7 @@ import (
 // tripwire is far above what any text takes, and far below what an unbounded one
 // would.
 const (
-	tripwire    = 5 * time.Second
+	tripwire    = 30 * time.Second
 	memoryBound = 64 << 20
 )
 
