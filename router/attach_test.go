@@ -196,9 +196,10 @@ func TestChannelIsReplacedByOneWithAnotherKey(t *testing.T) {
 		}
 		began := time.Now()
 		r.attach(r.attached("two", &valid))
+		r.Until("the new key is taken", r.Connected)
+		testkit.Within(t, time.Since(began), 4*time.Second) // the former key had earned a pause of 5 s
 		release()
 		r.answered(6, "c1")
-		testkit.Within(t, time.Since(began), 4*time.Second) // the former key had earned a pause of 5 s
 		if n := r.Brain.Ran("2"); n != 1 {
 			t.Errorf("the turn that ran meanwhile was run %d times", n)
 		}

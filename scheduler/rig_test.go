@@ -74,9 +74,9 @@ func onBoth(t *testing.T, test func(t *testing.T, r *rig)) {
 	})
 }
 
-// runUntil has a scheduler run until cond holds, or for a minute.
+// runUntil has a scheduler run until cond holds, or for three minutes.
 func (r *rig) runUntil(cond func() bool) {
-	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer stop()
 	var running sync.WaitGroup
 	running.Go(func() { r.scheduler().Run(ctx) })

@@ -159,7 +159,7 @@ func TestNobodyToAsk(t *testing.T) {
 func TestDeadlineCountsAsDenied(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Request()
-		r.Deadline = 2 * time.Second
+		r.Deadline = 5 * time.Second
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
 		code := r.TypedCode(r.Await(1)[0])
@@ -174,12 +174,12 @@ func TestDeadlineCountsAsDenied(t *testing.T) {
 func TestDeadlineHoldsOverARestart(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		r.Request()
-		r.Deadline = time.Second
+		r.Deadline = 5 * time.Second
 		r.Start()
 		r.Platform.Say("c1", "ada", "ask rm x")
 		r.Await(1)
 		r.End()
-		time.Sleep(time.Second)
+		time.Sleep(r.Deadline)
 		r.Start()
 		r.Shows(2, "expired  by")
 	})

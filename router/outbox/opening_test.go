@@ -71,18 +71,20 @@ func TestWhatComesAfterALastSettleIsSent(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
 		w := newWitness()
 		var once sync.Once
+		settled := make(chan time.Time, 1)
 		w.settled = func() {
 			once.Do(func() {
 				r.Platform.Say("c1", "ada", "/help")
 				r.Until("the reply is there", func() bool { return len(r.Deliveries("pending")) == 1 })
 				time.Sleep(10 * time.Millisecond)
+				settled <- time.Now()
 			})
 		}
 		r.Store = w.of
 		r.Start()
 		r.Platform.Say("c1", "ada", "hello")
 		r.Await(1)
-		began := time.Now()
+		began := <-settled
 		if r.Await(2); time.Since(began) > idleSender {
 			t.Errorf("it was sent after %s", time.Since(began))
 		}
@@ -262,7 +264,7 @@ func TestNothingIsBegunBesideAnOpenHead(t *testing.T) {
 		r.Store = w.of
 		r.Start()
 		r.Until("the channel is held", func() bool { return r.Held() })
-		r.Platform.Next(channelstest.Fault{RateLimited: true, RetryAfter: time.Second})
+		r.Platform.Next(channelstest.Fault{RateLimited: true, RetryAfter: 5 * time.Second})
 		r.Platform.Say("c1", "ada", "/help")
 		r.Until("the head waits", func() bool { return len(r.Platform.Tries()) == 1 && len(r.Deliveries("pending")) == 1 })
 		r.Platform.Say("c1", "ada", "hello")

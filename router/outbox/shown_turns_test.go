@@ -58,8 +58,10 @@ func TestTurnIsShownAtWorkUntilItsEnd(t *testing.T) {
 		r.Start()
 		write("slow")
 		r.Until("it is shown no more", state("[working done]"))
+		began := time.Now()
 		quick := write("quick")
 		r.Await(2)
+		atOnce := time.Since(began) < time.Second // a busy machine may be slower
 		id := write("killed")
 		r.Await(3)
 		r.End()
@@ -69,7 +71,7 @@ func TestTurnIsShownAtWorkUntilItsEnd(t *testing.T) {
 		dead.Store(false)
 		r.Start()
 		r.Until("it is shown no more", state("[working done]"))
-		if got := r.Platform.Turn(quick); len(got) > 0 {
+		if got := r.Platform.Turn(quick); atOnce && len(got) > 0 {
 			t.Errorf("what is answered at once is shown %v", got)
 		}
 	})

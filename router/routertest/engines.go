@@ -70,10 +70,10 @@ func (r *Rig) Listens() *WokenBy {
 // Listen implements core.Wakes.
 func (l *WokenBy) Listen(ctx context.Context, onWake func(core.Wake)) {
 	l.Wakes.Listen(ctx, func(w core.Wake) {
+		onWake(w)
 		l.mu.Lock()
 		l.heard[w.Kind]++
 		l.mu.Unlock()
-		onWake(w)
 	})
 }
 

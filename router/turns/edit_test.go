@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"switchboard/channels"
 	"switchboard/channels/channelstest/scripted"
@@ -253,7 +252,6 @@ func TestEditReachesThePlanOfAnotherEngine(t *testing.T) {
 	a.Platform.Edit("c2", id, "quick-b")
 	a.Until("the edit is accepted", func() bool { return a.Platform.Pending() == 0 })
 	b.Until("b is woken", func() bool { return heard.Count(core.WakeEdit) > 0 })
-	time.Sleep(300 * time.Millisecond) // and looks
 	release()
 	done()
 	a.Settle()

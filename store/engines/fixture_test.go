@@ -19,7 +19,13 @@ var quiet = slog.New(slog.DiscardHandler)
 
 type house struct{ *storetest.House }
 
-var newHouse = storetest.NewOwn[house]
+// newHouse is a house whose engine expires as soon as the program's does.
+func newHouse(t testing.TB, db *store.DB) *house {
+	t.Helper()
+	h := storetest.NewOwn[house](t, db)
+	h.renew()
+	return h
+}
 
 // doomed is a house whose engine is never closed.
 func doomed(t testing.TB, db *store.DB) *house {

@@ -79,7 +79,7 @@ func rest(h *storetest.House, r *routermemory.Rester) {
 	defer cancel()
 	done := make(chan struct{})
 	go func() { defer close(done); r.Run(ctx) }()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		list, err := h.Router.Resting(h.Ctx, h.Owner(), time.Now(), 10)
 		if err != nil {
 			h.Fatal(err)

@@ -62,7 +62,9 @@ func NewHouse(t testing.TB, db *store.DB) *House {
 			t.Errorf("close engine: %v", err)
 		}
 	})
-	return &House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
+	h := &House{TB: t, DB: db, Router: db.Router(), Engine: e, Ctx: t.Context()}
+	h.Renew()
+	return h
 }
 
 // Die lets others find the engine dead, as a killed process's is.
@@ -93,11 +95,11 @@ func Die(ctx context.Context, db *store.DB, owner int64) error {
 	return err
 }
 
-// Renew renews the engine once.
+// Renew renews the engine for ten minutes: a busy machine may take long, and nothing else renews it.
 func (h *House) Renew() {
 	h.Helper()
 	if h.DB.PG() {
-		Exec(h, h.DB, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 15000000, declared_at = NULL WHERE id = "+strconv.FormatInt(h.Engine.ID(), 10))
+		Exec(h, h.DB, "UPDATE owners SET renewed_at = sb_clock(), expires_at = sb_clock() + 600000000, declared_at = NULL WHERE id = "+strconv.FormatInt(h.Engine.ID(), 10))
 	}
 }
 

@@ -3,6 +3,7 @@ package storetest_test
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,9 +17,9 @@ func TestServerIsBrokenAndMended(t *testing.T) {
 	s := storetest.NewServer(t)
 	proxy := storetest.NewProxy(t, s.Addr())
 	s.Do("CREATE TABLE kept (n int)")
-	const soon = "&connect_timeout=1" // the driver asks no context before a connection is made
 	count := func(address string, within time.Duration) (n int, err error) {
-		db, err := sql.Open("postgres", address+soon)
+		seconds := max(1, int(within.Seconds())) // the driver asks no context before a connection is made
+		db, err := sql.Open("postgres", fmt.Sprintf("%s&connect_timeout=%d", address, seconds))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +46,7 @@ func TestServerIsBrokenAndMended(t *testing.T) {
 			t.Errorf("%s: it answers %d", way.name, n)
 		}
 		way.fix()
-		if n, err := count(way.address, 10*time.Second); err != nil || n != i+1 {
+		if n, err := count(way.address, 20*time.Second); err != nil || n != i+1 {
 			t.Errorf("after %s: %d rows, want %d; %v", way.name, n, i+1, err)
 		}
 	}
