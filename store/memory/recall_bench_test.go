@@ -17,7 +17,7 @@ import (
 	"switchboard/store/storetest"
 )
 
-// BenchmarkRecall recalls among 100,000 memories of 1,000 people, one of whom has 10,000, for that one and for one
+// BenchmarkRecall recalls, as a turn does, what stands and what is found among 100,000 memories of 1,000 people, one of whom has 10,000, for that one and for one
 // who has some 90. A commit comes between any two, as with every message.
 func BenchmarkRecall(b *testing.B) {
 	for kind, open := range map[string]func(testing.TB) *store.DB{"sqlite": storetest.SQLite, "postgres": storetest.Postgres} {
@@ -34,7 +34,11 @@ func BenchmarkRecall(b *testing.B) {
 						text := asks(r, texts[person])
 						storetest.Exec(b, db, `UPDATE memories SET used_at = 1 WHERE id = 1`)
 						began := time.Now()
-						hits, err := memory.Recall(b.Context(), stored.New(db.DB), text, memory.Query{Scopes: []memory.Scope{memory.Global, named(person), memory.OfSession(7)}}, 800)
+						at := memory.Place{Person: strings.TrimPrefix(string(named(person)), "person:"), Direct: true, Session: 7}
+						if _, _, err := db.Router().StandingMemories(b.Context(), at, 0.5); err != nil {
+							b.Fatal(err)
+						}
+						hits, err := memory.Recall(b.Context(), stored.New(db.DB), text, memory.Query{Scopes: at.Scopes()}, 800)
 						took = append(took, time.Since(began))
 						if err != nil {
 							b.Fatal(err)

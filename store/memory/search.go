@@ -38,6 +38,8 @@ const (
 				SELECT id, kind, ref, scope, session_id, taint FROM recalled
 				WHERE CAST(mark || replace(words, ' ', ' ' || mark) AS tsvector) @@ CAST(e.q AS tsquery) OFFSET 0
 			) f ORDER BY id DESC OFFSET 0) r WHERE %s ORDER BY r.id DESC LIMIT %d) x`
+	// marked are those of numbered marks that have anything in their scopes: each word is looked for under each of them.
+	marked = `SELECT column1 AS n FROM (VALUES %s) v WHERE EXISTS (SELECT 1 FROM recalled r WHERE r.scope = column2 AND r.mark = column3)`
 	// loaded are rows with what they name.
 	loaded = `
 		SELECT r.id, r.kind AS record, r.ref, r.scope, r.taint, r.said_at, r.words, coalesce(s.key, '') AS session, coalesce(m.kind, '') AS kind,
@@ -100,24 +102,21 @@ func matching(t *database.Tx, q *memory.Query, expressions []string, limit int) 
 	return strings.Join(parts, ` UNION ALL `), args
 }
 
-// Search finds what has a term of the query and may be seen in its scopes, by two statements.
+// Search finds what has a term of the query and may be seen in its scopes, by three statements, or one where nothing stands in them.
 func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found, err error) {
 	if len(q.Terms) == 0 || len(q.Scopes) == 0 {
 		return found, nil
 	}
-	var parts []part
-	if !q.Said {
-		parts = append(parts, part{memory.OfMemory, &found.Counts})
-	}
-	if !q.Memories {
-		parts = append(parts, part{memory.OfMessage, &found.Said})
-	}
 	err = s.Read(ctx, "recall", func(t *database.Tx) error {
+		found = memory.Found{}
+		parts, err := partsOf(t, &q, &found)
+		if err != nil || len(parts) == 0 {
+			return err
+		}
 		var look []string
 		for _, p := range parts {
-			x := p.expressions(t.PG, q.Scopes)
 			for _, term := range q.Terms {
-				look = append(look, x.any(term.Forms))
+				look = append(look, p.any(term.Forms))
 			}
 		}
 		query, args := matching(t, &q, look, memory.MaxCount)
@@ -141,8 +140,8 @@ func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found,
 		look = nil
 		for i, p := range parts {
 			*p.counts = counts[i*len(q.Terms) : (i+1)*len(q.Terms)]
-			if p.record == memory.OfMemory || slices.Max(*p.counts) > 0 { // most often nothing of it was said
-				look = append(look, p.expressions(t.PG, q.Scopes).rest(q.Terms, *p.counts)...)
+			if p.counts == &found.Counts || slices.Max(*p.counts) > 0 { // most often nothing of it was said
+				look = append(look, p.rest(q.Terms, *p.counts)...)
 			}
 		}
 		if len(ids) == 0 && len(look) == 0 {
@@ -156,16 +155,34 @@ func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found,
 
 // A part is memories, or all else, which have lists of their own in the index.
 type part struct {
-	record memory.Record
+	expressions
 	counts *[]int // of each term
 }
 
-func (p *part) expressions(pg bool, scopes []memory.Scope) *expressions {
-	x := &expressions{pg: pg}
-	for _, scope := range scopes {
-		x.marks = append(x.marks, mark(scope, p.record))
+// partsOf are the parts of a query in which there is anything.
+func partsOf(t *database.Tx, q *memory.Query, found *memory.Found) (parts []part, err error) {
+	var marks, values []string
+	var args []any
+	for _, record := range []memory.Record{memory.OfMemory, memory.OfMessage} {
+		if record == memory.OfMemory && q.Said || record == memory.OfMessage && q.Memories {
+			continue
+		}
+		for _, scope := range q.Scopes {
+			m := mark(scope, record)
+			values = append(values, fmt.Sprintf("(%d, ?, ?)", len(marks)))
+			marks, args = append(marks, m), append(args, scope, m)
+		}
 	}
-	return x
+	stand, err := database.Select[struct{ N int }](t, strings.Replace(marked, "%s", strings.Join(values, ", "), 1), args...)
+	memories, said := part{expressions{pg: t.PG}, &found.Counts}, part{expressions{pg: t.PG}, &found.Said}
+	for _, row := range stand {
+		to := &said
+		if row.N < len(q.Scopes) && !q.Said {
+			to = &memories
+		}
+		to.marks = append(to.marks, marks[row.N])
+	}
+	return slices.DeleteFunc([]part{memories, said}, func(p part) bool { return p.marks == nil }), err
 }
 
 // rest is what is looked for besides words: what nearly has one that is nowhere, and what has two that are very common.
