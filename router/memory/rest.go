@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"switchboard/agent/llm"
 	"switchboard/agent/memory"
@@ -111,25 +112,20 @@ func (r *Rester) all(ctx context.Context, list []Resting) bool {
 		}
 		byPerson[rest.Person] = append(byPerson[rest.Person], rest.Session)
 	}
-	var work sync.WaitGroup
+	var work errgroup.Group
+	work.SetLimit(restAtOne)
 	var did atomic.Bool
-	next := make(chan string)
-	for range min(restAtOne, len(people)) {
-		work.Go(func() {
-			for person := range next {
-				for _, session := range byPerson[person] {
-					if ctx.Err() == nil && r.session(ctx, session) {
-						did.Store(true)
-					}
+	for _, person := range people {
+		work.Go(func() error {
+			for _, session := range byPerson[person] {
+				if ctx.Err() == nil && r.session(ctx, session) {
+					did.Store(true)
 				}
 			}
+			return nil
 		})
 	}
-	for _, person := range people {
-		next <- person
-	}
-	close(next)
-	work.Wait()
+	_ = work.Wait()
 	return did.Load()
 }
 
@@ -345,7 +341,7 @@ func (r *Rester) consolidate(ctx context.Context, now *Resting) (did bool, err e
 		return false, err
 	}
 	facts, err := r.Store.Memories(ctx, Filter{Scopes: []memory.Scope{at.Own()}, Kinds: []memory.Kind{memory.Fact}, Limit: 4 * most})
-	if err != nil {
+	if err != nil || len(facts) == 0 { // they were just forgotten
 		return false, err
 	}
 	slices.Reverse(facts)
