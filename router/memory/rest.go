@@ -341,7 +341,7 @@ func (r *Rester) consolidate(ctx context.Context, now *Resting) (did bool, err e
 		return false, err
 	}
 	facts, err := r.Store.Memories(ctx, Filter{Scopes: []memory.Scope{at.Own()}, Kinds: []memory.Kind{memory.Fact}, Limit: 4 * most})
-	if err != nil || len(facts) == 0 { // they were just forgotten
+	if err != nil || len(facts) == 0 { // all of them expired, or were forgotten meanwhile
 		return false, err
 	}
 	slices.Reverse(facts)

@@ -161,7 +161,7 @@ func (s *Service) named(ctx context.Context, scopes []memory.Scope, words, meani
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	list, err := s.Store.Memories(ctx, Filter{IDs: ids, All: true})
+	list, err := s.Store.Memories(ctx, Filter{IDs: ids, Scopes: scopes, All: true})
 	slices.SortFunc(list, func(a, b memory.Entry) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	return list, err
 }

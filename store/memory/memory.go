@@ -22,8 +22,8 @@ const (
 	// current: it is there and its time is not over.
 	current = `m.state = 'active' AND (m.expires_at = 0 OR m.expires_at > ?)`
 	// standing are preferences, rules and open questions, and rules that stood in every prompt until a while ago. What comes
-	// from elsewhere is found by those who search for it. The + keeps SQLite from weighing an index that the time could name,
-	// for which it would plan each time anew.
+	// from elsewhere is found by those who search for it. The + keeps SQLite from memories_expires, for which it would plan the
+	// statement again at each run.
 	standing = columns + `m.scope IN (%s) AND m.state IN ('active', 'forgotten') AND m.kind IN ('preference', 'rule', 'question') AND m.taint = ''
 		AND (m.state = 'active' AND (m.expires_at = 0 OR +m.expires_at > ?) OR m.state = 'forgotten' AND m.always = TRUE) ORDER BY m.id DESC LIMIT 500`
 	// askedIn: a question that was put in vain is open again, and one that was put in a session may be answered in the next turns of it.

@@ -38,7 +38,7 @@ const (
 				SELECT id, kind, ref, scope, session_id, taint FROM recalled
 				WHERE CAST(mark || replace(words, ' ', ' ' || mark) AS tsvector) @@ CAST(e.q AS tsquery) OFFSET 0
 			) f ORDER BY id DESC OFFSET 0) r WHERE %s ORDER BY r.id DESC LIMIT %d) x`
-	// marked are those of numbered marks that have anything in their scopes: each word is looked for under each of them.
+	// marked are those of numbered marks that have rows: each word is looked for under each of them.
 	marked = `SELECT column1 AS n FROM (VALUES %s) v WHERE EXISTS (SELECT 1 FROM recalled r WHERE r.scope = column2 AND r.mark = column3)`
 	// loaded are rows with what they name.
 	loaded = `
@@ -74,6 +74,12 @@ func seen(q *memory.Query, now int64) (where string, args []any) {
 	}
 	where += `)) AND (r.kind NOT IN ('message', 'result') OR r.ref > coalesce((
 		SELECT CASE r.kind WHEN 'message' THEN s.reset_message ELSE s.reset_turn END FROM sessions s WHERE s.id = r.session_id), 0))`
+	if q.Memories {
+		where += ` AND r.kind = 'memory'`
+	}
+	if q.Said {
+		where += ` AND r.kind <> 'memory'`
+	}
 	if !q.Tainted {
 		where += ` AND r.taint = ''`
 	}
@@ -102,13 +108,13 @@ func matching(t *database.Tx, q *memory.Query, expressions []string, limit int) 
 	return strings.Join(parts, ` UNION ALL `), args
 }
 
-// Search finds what has a term of the query and may be seen in its scopes, by three statements, or one where nothing stands in them.
+// Search finds what has a term of the query and may be seen in its scopes, by three statements at most.
 func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found, err error) {
 	if len(q.Terms) == 0 || len(q.Scopes) == 0 {
 		return found, nil
 	}
 	err = s.Read(ctx, "recall", func(t *database.Tx) error {
-		found = memory.Found{}
+		found = memory.Found{Counts: make([]int, len(q.Terms)), Said: make([]int, len(q.Terms))}
 		parts, err := partsOf(t, &q, &found)
 		if err != nil || len(parts) == 0 {
 			return err
@@ -140,7 +146,7 @@ func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found,
 		look = nil
 		for i, p := range parts {
 			*p.counts = counts[i*len(q.Terms) : (i+1)*len(q.Terms)]
-			if p.counts == &found.Counts || slices.Max(*p.counts) > 0 { // most often nothing of it was said
+			if p.record == memory.OfMemory || slices.Max(*p.counts) > 0 { // most often nothing of it was said
 				look = append(look, p.rest(q.Terms, *p.counts)...)
 			}
 		}
@@ -156,33 +162,33 @@ func (s *Store) Search(ctx context.Context, q memory.Query) (found memory.Found,
 // A part is memories, or all else, which have lists of their own in the index.
 type part struct {
 	expressions
+	record memory.Record
 	counts *[]int // of each term
 }
 
-// partsOf are the parts of a query in which there is anything.
-func partsOf(t *database.Tx, q *memory.Query, found *memory.Found) (parts []part, err error) {
+// partsOf are the parts of a query that have rows.
+func partsOf(t *database.Tx, q *memory.Query, found *memory.Found) (parts []*part, err error) {
+	if !q.Said {
+		parts = append(parts, &part{expressions{pg: t.PG}, memory.OfMemory, &found.Counts})
+	}
+	if !q.Memories {
+		parts = append(parts, &part{expressions{pg: t.PG}, memory.OfMessage, &found.Said})
+	}
 	var marks, values []string
+	var of []*part // of each mark
 	var args []any
-	for _, record := range []memory.Record{memory.OfMemory, memory.OfMessage} {
-		if record == memory.OfMemory && q.Said || record == memory.OfMessage && q.Memories {
-			continue
-		}
+	for _, p := range parts {
 		for _, scope := range q.Scopes {
-			m := mark(scope, record)
+			m := mark(scope, p.record)
 			values = append(values, fmt.Sprintf("(%d, ?, ?)", len(marks)))
-			marks, args = append(marks, m), append(args, scope, m)
+			marks, of, args = append(marks, m), append(of, p), append(args, scope, m)
 		}
 	}
-	stand, err := database.Select[struct{ N int }](t, strings.Replace(marked, "%s", strings.Join(values, ", "), 1), args...)
-	memories, said := part{expressions{pg: t.PG}, &found.Counts}, part{expressions{pg: t.PG}, &found.Said}
-	for _, row := range stand {
-		to := &said
-		if row.N < len(q.Scopes) && !q.Said {
-			to = &memories
-		}
-		to.marks = append(to.marks, marks[row.N])
+	rows, err := database.Select[struct{ N int }](t, strings.Replace(marked, "%s", strings.Join(values, ", "), 1), args...)
+	for _, row := range rows {
+		of[row.N].marks = append(of[row.N].marks, marks[row.N])
 	}
-	return slices.DeleteFunc([]part{memories, said}, func(p part) bool { return p.marks == nil }), err
+	return slices.DeleteFunc(parts, func(p *part) bool { return p.marks == nil }), err
 }
 
 // rest is what is looked for besides words: what nearly has one that is nowhere, and what has two that are very common.

@@ -360,3 +360,36 @@ func TestEmbeddingsThatFail(t *testing.T) {
 		}
 	})
 }
+
+// Who asks for memories alone finds no messages by their meaning, and who asks for what was said no memories.
+func TestMeaningKeepsToWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		e := newEmbedding(t, db)
+		e.Begun("c1", "The red automobile is mine")
+		e.Exec(`UPDATE messages SET text = 'The red automobile is mine'`)
+		said(t, db, memory.Entry{Scope: ada, Person: "ada", Text: carFact})
+		if err := db.Write(e.Ctx, database.Async, "index", func(tx *database.Tx) error {
+			var message int64
+			if _, err := tx.Row(`SELECT max(id) FROM messages`, nil, &message); err != nil {
+				return err
+			}
+			return stored.Index(tx, stored.Indexed{Record: memory.OfMessage, Ref: message, Scope: ada, SaidAt: time.Now(), Text: "The red automobile is mine"})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		e.all()
+		q := in(ada)
+		if got := e.finds(carQuestion, q); strings.Count(got, "automobile") != 2 {
+			t.Errorf("of all: %q", got)
+		}
+		q.Memories = true
+		if got := e.finds(carQuestion, q); got != carFact {
+			t.Errorf("of memories: %q", got)
+		}
+		q.Memories, q.Said = false, true
+		if got := e.finds(carQuestion, q); got != "The red automobile is mine" {
+			t.Errorf("of what was said: %q", got)
+		}
+	})
+}

@@ -16,7 +16,7 @@ var FrequentQueries = map[string]string{
 	fmt.Sprintf(claimable, "?", "''", "queued", "o.state = 'alive'"):  "t USING INDEX turns_oldest",
 	fmt.Sprintf(claimable, "?", "''", "running", "o.state = 'alive'"): "t USING INDEX turns_oldest",
 	heldSessions: "turns USING INDEX turns_oldest (state=?)",
-	loadTurn:     "x USING COVERING INDEX recalled_scope (scope=?)",
+	loadTurn:     "x USING COVERING INDEX recalled_mark (scope=?)",
 }
 
 // HeldSessions is what engines poll.

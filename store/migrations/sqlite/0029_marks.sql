@@ -1,3 +1,3 @@
--- A search asks first which of its marks have anything.
+-- A search asks first which of its marks have rows.
+CREATE INDEX recalled_mark ON recalled (scope, mark);
 DROP INDEX recalled_scope;
-CREATE INDEX recalled_scope ON recalled (scope, mark);

@@ -18,7 +18,7 @@ import (
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
 	const memories = 200
-	r := programtest.PlannedBy(t, "[embeddings]\nmodel = \"fake/small\"\n", programtest.Echo, "u1")
+	r := programtest.PlannedBy(t, "[embeddings]\nmodel = \"fake/small\"\n", searches, "u1")
 	var mu sync.Mutex
 	sent := map[string]int{} // how often each text went to the model "large"
 	batches := 0
@@ -73,6 +73,10 @@ func TestEmbeddings(t *testing.T) {
 	if p := asks("what is the wifi password?"); p.Section("Known facts") != "" {
 		t.Errorf("what was never said is in the prompt: %s", p.Section("Known facts"))
 	}
+	r.Ask("u1", search)
+	if turn := fmt.Sprintf("%+v", r.TurnOf(search)); !strings.Contains(turn, "The red automobile stays at Ida's (fact") || strings.Contains(turn, "crashed") {
+		t.Errorf("memory.search brings %s", turn)
+	}
 
 	change("fake/small", "fake/large")
 	r.Await("doctor says how far it is", 90*time.Second, doctor("128 of 200 made for fake/large"))
@@ -105,4 +109,20 @@ func TestEmbeddings(t *testing.T) {
 	}
 	r.Says("recalling by words alone", 1)
 	r.Stop(20 * time.Second)
+}
+
+const search = "search my vehicle"
+
+// searches has memory searched where somebody asks for it.
+func searches(req llmtest.Request) llmtest.Reply {
+	if programtest.Said(req) != search {
+		return programtest.Echo(req)
+	}
+	switch req.Role {
+	case "reviewer":
+		return llmtest.Text(llmtest.ReviewOK())
+	case "worker":
+		return llmtest.Text("It is above.")
+	}
+	return llmtest.Text(llmtest.Plan("search", llmtest.Tool("memory.search", map[string]any{"which": "where is my vehicle"}, "memories"), llmtest.Msg("Say what was found.")))
 }
