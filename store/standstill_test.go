@@ -112,12 +112,15 @@ func TestSessionLockedForAMomentIsClaimed(t *testing.T) {
 			})
 		}()
 		<-holds
-		got += len(h.Claim(1))
+		began := time.Now()
+		if n := len(h.Claim(1)); time.Since(began) >= 50*time.Millisecond { // a slow machine may come when the lock is free
+			got += n
+		}
 		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got < 1 { // a slow machine misses some
-		t.Errorf("%d of 6 were claimed", got)
+		t.Errorf("%d of 6 were claimed after a wait", got)
 	}
 }

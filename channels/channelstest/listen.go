@@ -19,7 +19,7 @@ type Server struct {
 	address  string
 
 	mu    sync.Mutex
-	calls sync.RWMutex // a call holds it to read: one may begin while Close waits for the others
+	calls sync.RWMutex // each call holds it to read, Close waits for all of them by it
 	http  *http.Server
 	done  chan struct{}
 }
@@ -62,14 +62,19 @@ func (s *Server) start() error {
 		return reply, err
 	})
 	handle(mux, scripted.PathChange, s.platform.Change)
-	counted := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: 10 * time.Second}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.RLock()
 		defer s.calls.RUnlock()
+		if s.http != server { // it came as we closed
+			panic(http.ErrAbortHandler)
+		}
 		mux.ServeHTTP(w, r)
 	})
-	server := &http.Server{Handler: counted, ReadHeaderTimeout: 10 * time.Second}
 	done := make(chan struct{})
+	s.calls.Lock()
 	s.http, s.done = server, done
+	s.calls.Unlock()
 	go func() {
 		defer close(done)
 		_ = server.Serve(listener) // ends by Close, with nothing else to say

@@ -71,7 +71,9 @@ func TestTurnIsShownAtWorkUntilItsEnd(t *testing.T) {
 		dead.Store(false)
 		r.Start()
 		r.Until("it is shown no more", state("[working done]"))
-		if got := r.Platform.Turn(quick); atOnce && len(got) > 0 {
+		if got := r.Platform.Turn(quick); !atOnce {
+			t.Log("the quick answer was slow: what was shown of it is not looked at")
+		} else if len(got) > 0 {
 			t.Errorf("what is answered at once is shown %v", got)
 		}
 	})

@@ -46,7 +46,7 @@ func (r *Rig) Within(d time.Duration, what string, cond func() bool) {
 // SettledAs waits until n deliveries are in that state.
 func (r *Rig) SettledAs(state string, n int) {
 	r.T.Helper()
-	r.Until(fmt.Sprintf("%d are %s", n, state), func() bool { return len(r.Deliveries(state)) == n })
+	r.Within(14*time.Second, fmt.Sprintf("%d are %s", n, state), func() bool { return len(r.Deliveries(state)) == n }) // at 15 s it is looked for
 }
 
 // Asks has somebody write, and returns the answer.

@@ -54,7 +54,7 @@ func closedBut(t *testing.T, s *storetest.Server) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
 		known, err := count(t.Context(), db, `SELECT count(*) FROM pg_stat_activity WHERE client_port > 0`)
 		if err != nil {
 			t.Fatal(err)

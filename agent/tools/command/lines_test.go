@@ -464,7 +464,7 @@ func TestWhatRunsWasJudged(t *testing.T) {
 								running.Add(1)
 							}
 							differ := func() bool { return unasked && ended && done && (!slices.Equal(ran, typed) || told != said) }
-							for again := 0; again < 100 && differ() && strings.Contains(line, "&"); again++ { // what runs beside may be first or last
+							for again := 0; again < 100 && differ() && strings.Contains(line, "&"); again++ { // what runs in the background may be first or last
 								ran, said, ended = w.run(t, dir, shell, text)
 								typed, told, done = w.run(t, dir, shell, line)
 							}

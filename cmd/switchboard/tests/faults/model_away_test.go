@@ -70,7 +70,7 @@ func waitedFor(t *testing.T, r *programtest.Rig, kill func()) {
 			return slices.ContainsFunc(r.Turns(), func(v turns.Turn) bool { return v.Text == text && v.NextTry != nil })
 		})
 	}
-	r.Await("/status says that it waits", 20*time.Second, func() bool { // which it does not while it is tried again
+	r.Await("/status says that it waits", 20*time.Second, func() bool { // not while it is tried again
 		return strings.Contains(r.Ask("u1", "/status"), "so this waits (turn ")
 	})
 	if got := r.Ask("u2", "/cancel"); got != "Cancelled." {

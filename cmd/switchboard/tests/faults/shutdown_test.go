@@ -61,9 +61,10 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
-		for !r.Log.Has("stopping") {
+		for end := time.Now().Add(time.Minute); !r.Log.Has("stopping") && time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
 		}
+		time.Sleep(time.Second)
 		r.Platform.Say("cu2", "u2", "while it stops") // not taken, so not lost
 	}()
 	testkit.Within(t, r.Stop(20*time.Second), 20*time.Second) // the grace is 10 s
