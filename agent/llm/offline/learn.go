@@ -2,8 +2,8 @@ package offline
 
 import (
 	"cmp"
+	"encoding/json"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"switchboard/internal/words"
@@ -17,13 +17,15 @@ var statement = words.Pattern(`(?i)^(?:(?:my|our|i am|i'm|i’m|we are|we're|i (
 // item is a line of a list of messages or memories; its text is empty where it stands in a fence.
 var item = regexp.MustCompile(`(?s)^(\d+)\. (?:\d{4}-\d\d-\d\d \d\d:\d\d ([^:]*):|\([^)]*\)) ?(.*)$`)
 
-type noted struct{ n, by, text string }
+type noted struct{ n, by, text, whole string }
 
-// items are those of a section. What goes on in indented lines is left out.
+// items are those of a section. What goes on in indented lines stands in whole alone.
 func (s section) items() (list []noted) {
 	for _, line := range s.lines {
 		if m := item.FindStringSubmatch(line); m != nil {
-			list = append(list, noted{m[1], m[2], strings.TrimSpace(m[3])})
+			list = append(list, noted{m[1], m[2], strings.TrimSpace(m[3]), strings.TrimSpace(m[3])})
+		} else if i := len(list) - 1; i >= 0 && list[i].text != "" && strings.HasPrefix(line, "  ") {
+			list[i].whole += "\n" + strings.TrimSpace(line)
 		}
 	}
 	return list
@@ -51,20 +53,19 @@ func same(text string) string { return strings.ToLower(bare(text)) }
 func curate(p prompt) map[string]any {
 	known := map[string]bool{}
 	for _, m := range p["Known already"].items() {
-		known[same(m.text)] = true
+		known[same(m.whole)] = true
 	}
 	verdicts := []any{}
 	for _, m := range p["Learnings"].items() {
-		n, _ := strconv.Atoi(m.n)
-		v := map[string]any{"learning": n, "verdict": "discard", "kind": nil, "category": nil, "key": nil, "text": nil, "replaces": nil, "reason": nil}
+		v := map[string]any{"learning": json.Number(m.n), "verdict": "discard", "kind": nil, "category": nil, "key": nil, "text": nil, "replaces": nil, "reason": nil}
 		switch {
 		case m.text == "":
 			v["reason"] = "outside text that nobody confirmed"
-		case known[same(m.text)]:
+		case known[same(m.whole)]:
 			v["reason"] = "known already"
 		default:
-			known[same(m.text)] = true
-			v["verdict"], v["kind"], v["text"] = "promote", "fact", m.text
+			known[same(m.whole)] = true
+			v["verdict"], v["kind"], v["text"] = "promote", "fact", m.whole
 		}
 		verdicts = append(verdicts, v)
 	}
@@ -111,13 +112,12 @@ func sumUp(p prompt) map[string]any {
 func merge(p prompt) map[string]any {
 	facts, at := []map[string]any{}, map[string]int{}
 	for _, m := range p["Facts"].items() {
-		n, _ := strconv.Atoi(m.n)
-		i, there := at[same(m.text)]
+		i, there := at[same(m.whole)]
 		if !there {
-			i, at[same(m.text)] = len(facts), len(facts)
-			facts = append(facts, map[string]any{"text": m.text, "of": []int{}})
+			i, at[same(m.whole)] = len(facts), len(facts)
+			facts = append(facts, map[string]any{"text": m.whole, "of": []json.Number{}})
 		}
-		facts[i]["of"] = append(facts[i]["of"].([]int), n)
+		facts[i]["of"] = append(facts[i]["of"].([]json.Number), json.Number(m.n))
 	}
 	return map[string]any{"facts": facts}
 }

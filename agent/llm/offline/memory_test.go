@@ -138,3 +138,13 @@ func TestQuestionsAreAnsweredByMemory(t *testing.T) {
 		}
 	}
 }
+
+// Facts of several lines are the same only if all of them are.
+func TestFactsOfSeveralLinesAreMergedWhole(t *testing.T) {
+	t.Parallel()
+	const user = "## Facts\n1. (2026-11-01) Shopping:\n  - milk\n2. (2026-11-02) Shopping:\n  - bread\n3. (2026-11-03) shopping:\n  - milk.\n"
+	const want = `{"facts":[{"of":[1,3],"text":"Shopping:\n- milk"},{"of":[2],"text":"Shopping:\n- bread"}]}`
+	if got := ask(t, "consolidate", `{}`, "", user); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
