@@ -161,10 +161,13 @@ func (r *reading) resolve(said *said) (When, error) {
 		}
 	}
 	if r.wakes { // in the morning, where both may be meant
-		specs = slices.DeleteFunc(specs, func(s Spec) bool {
+		early := slices.DeleteFunc(slices.Clone(specs), func(s Spec) bool {
 			at, _ := s.Next(f.now)
-			return len(specs) > 1 && at.In(res.zone).Hour() >= 12
+			return at.In(res.zone).Hour() >= 12
 		})
+		if len(early) > 0 {
+			specs = early
+		}
 	}
 	if when.Spec = specs[0]; len(specs) == 1 {
 		return when, nil

@@ -294,12 +294,13 @@ func TestRead(t *testing.T) {
 func TestReadAsks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"at 9 call Ann":           "Monday 23 November at 21:00 | Tuesday 24 November at 09:00",
-		"at 3":                    "Monday 23 November at 15:00 | Tuesday 24 November at 03:00",
-		"at 6 (America/New_York)": "Monday 23 November at 06:00 (America/New_York) | Monday 23 November at 18:00 (America/New_York)",
-		"tomorrow at 3":           "Tuesday 24 November at 15:00 | Tuesday 24 November at 03:00",
-		"next friday at 18:00":    "Friday 27 November at 18:00 | Friday 4 December at 18:00",
-		"on monday at 18:00":      "Monday 23 November at 18:00 | Monday 30 November at 18:00",
+		"at 9 call Ann":                         "Monday 23 November at 21:00 | Tuesday 24 November at 09:00",
+		"at 3":                                  "Monday 23 November at 15:00 | Tuesday 24 November at 03:00",
+		"at 6 (America/New_York)":               "Monday 23 November at 06:00 (America/New_York) | Monday 23 November at 18:00 (America/New_York)",
+		"tomorrow at 3":                         "Tuesday 24 November at 15:00 | Tuesday 24 November at 03:00",
+		"next friday at 18:00":                  "Friday 27 November at 18:00 | Friday 4 December at 18:00",
+		"set an alarm for next friday at 18:00": "Friday 27 November at 18:00 | Friday 4 December at 18:00",
+		"on monday at 18:00":                    "Monday 23 November at 18:00 | Monday 30 November at 18:00",
 		"every day at 5 from today": "every day at 17:00 from Monday 23 November 2026 at 00:00 (Europe/Rome) | " +
 			"every day at 05:00 from Monday 23 November 2026 at 00:00 (Europe/Rome)",
 		"tomorrow at 9 to call Ann at 10":        "Tuesday 24 November at 09:00 | Monday 23 November at 22:00 | Tuesday 24 November at 10:00",
