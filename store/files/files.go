@@ -25,8 +25,9 @@ const (
 		SELECT a.id, c.channel, a.platform_id, a.kind, a.name, a.type, a.size, a.state, a.reason, a.blob, a.taint
 		FROM attachments a JOIN sessions s ON s.id = a.session_id JOIN conversations c ON c.id = s.conversation_id
 		WHERE s.id = (` + sessionByKey + `) AND a.id = ?`
+	// setAttachment: what was erased while it was fetched stays so.
 	setAttachment = `
-		UPDATE attachments SET state = ?, reason = ?, blob = ?, type = ?, size = ?, used_at = ? WHERE id = ?`
+		UPDATE attachments SET state = ?, reason = ?, blob = ?, type = ?, size = ?, used_at = ? WHERE id = ? AND state <> 'gone'`
 	addAttachment = `
 		INSERT INTO attachments (session_id, kind, name, type, size, state, reason, blob, taint, created_at, used_at)
 		SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE id = (` + sessionByKey + `) RETURNING id`
