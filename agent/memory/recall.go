@@ -35,6 +35,7 @@ type Query struct {
 	Archived      bool    // archived memories too
 	Loose         bool    // also what has one very common word alone
 	By            string  // of what is not global what this person said alone; empty: anybody
+	For           string  // who asks, and pays; empty: as By and the scopes say
 	// Meaning has what means the same as this text found too, where vectors are made; empty: by words alone.
 	Meaning string
 	// Session and Since leave out the summary of that session, and its messages from that one on, which a prompt has anyway; zero: none.
@@ -43,6 +44,9 @@ type Query struct {
 
 // Person is for whom it is looked for; empty: for nobody we know.
 func (q *Query) Person() string {
+	if q.For != "" {
+		return q.For
+	}
 	for _, s := range q.Scopes {
 		if name, is := strings.CutPrefix(string(s), "person:"); is {
 			return name

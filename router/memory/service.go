@@ -49,7 +49,7 @@ func (s *Service) Recall(ctx context.Context, at memory.Place, said string) (mem
 	}
 	room := 0
 	if known.Standing, room = fits(known.Standing, cfg.RecallTokens); recalls && room > 0 {
-		q := memory.Query{Scopes: at.Scopes(), Kinds: []memory.Kind{memory.Fact}, MinConfidence: cfg.MinConfidence, Session: at.Session, Since: at.Since, Meaning: said}
+		q := memory.Query{Scopes: at.Scopes(), Kinds: []memory.Kind{memory.Fact}, MinConfidence: cfg.MinConfidence, Session: at.Session, Since: at.Since, Meaning: said, For: at.Person}
 		if !at.Direct { // what others said is found by those who search for it
 			q.By = at.Person
 		}
@@ -138,22 +138,22 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.E
 		return s.Store.Memories(ctx, f)
 	}
 	if kind := kindOf(which); kind != "" {
-		f.Kinds, f.All = []memory.Kind{kind}, false
+		f.Kinds = []memory.Kind{kind}
 		return s.Store.Memories(ctx, f)
 	}
 	if f.Scopes == nil {
 		return nil, nil
 	}
-	list, err := s.named(ctx, f.Scopes, which, "")
+	list, err := s.named(ctx, w, f.Scopes, which, "")
 	return slices.DeleteFunc(list, func(e memory.Entry) bool {
 		return f.Person != "" && e.Person != f.Person || !holds(e.Key+" "+e.Text, which)
 	}), err
 }
 
 // named lists memories of some scopes by their words, and by a meaning if there is one, the best first; tainted and archived ones too.
-func (s *Service) named(ctx context.Context, scopes []memory.Scope, words, meaning string) ([]memory.Entry, error) {
+func (s *Service) named(ctx context.Context, w *Writer, scopes []memory.Scope, words, meaning string) ([]memory.Entry, error) {
 	const room = 100_000 // tokens
-	hits, err := memory.Recall(ctx, s.Store, words, memory.Query{Scopes: scopes, Memories: true, Tainted: true, Archived: true, Loose: true, Meaning: meaning}, room)
+	hits, err := memory.Recall(ctx, s.Store, words, memory.Query{Scopes: scopes, Memories: true, Tainted: true, Archived: true, Loose: true, Meaning: meaning, For: w.Person}, room)
 	ids := []int64{}
 	for _, h := range hits {
 		ids = append(ids, h.Ref)

@@ -77,10 +77,10 @@ func (s *Service) found(ctx context.Context, w *Writer, which string, limit int)
 	case kind != "":
 		f.Kinds = []memory.Kind{kind}
 	case which != "":
-		if list, err = s.named(ctx, f.Scopes, which, which); err != nil {
+		if list, err = s.named(ctx, w, f.Scopes, which, which); err != nil {
 			return nil, nil, err
 		}
-		q := memory.Query{Scopes: f.Scopes, Said: true, Tainted: true, Meaning: which}
+		q := memory.Query{Scopes: f.Scopes, Said: true, Tainted: true, Meaning: which, For: w.Person}
 		if said, err = memory.Recall(ctx, s.Store, which, q, saidTokens); err == nil && len(said) == 0 {
 			q.Loose = true // it is very common, so that it finds nothing by itself
 			said, err = memory.Recall(ctx, s.Store, which, q, saidTokens)

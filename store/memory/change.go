@@ -23,8 +23,8 @@ const (
 	same      = columns + `m.scope = ? AND m.kind = ? AND m.category = ? AND m.key = ? AND m.text = ? AND m.always = ? AND m.state = 'active' AND (m.scope = 'global' OR m.person = ?)`
 	former    = columns + `m.scope = ? AND m.person = ? AND m.kind = 'preference' AND m.category = ? AND m.key = ? AND m.state = 'active'`
 	insert    = `
-		INSERT INTO memories (kind, scope, category, key, text, state, person, session_id, turn_id, source, confidence, taint, kept, always, created_at, updated_at, expires_at)
-		VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
+		INSERT INTO memories (kind, scope, category, key, text, state, person, session_id, turn_id, source, confidence, taint, kept, always, created_at, updated_at, expires_at, aged_at)
+		VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	supersede = `UPDATE memories SET state = 'superseded', superseded_by = ?, updated_at = ? WHERE id = ?`
 	keep      = `UPDATE memories SET state = 'active', kept = TRUE, confidence = 1, taint = '', expires_at = 0, updated_at = ? WHERE id = ? AND kind <> 'learning'`
 	always    = `UPDATE memories SET always = TRUE, kept = TRUE, scope = 'global', updated_at = ? WHERE id = ? AND kind = 'rule'`
@@ -88,6 +88,9 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		var former []int64
 		if former, err = t.IDs(mergedOf, c.Done[0].ID); err == nil {
 			err = Unmerge(t, c.Done[0].ID)
+		}
+		if err == nil && len(former) == 0 { // what it was made of was erased
+			err = core.ErrNotFound
 		}
 		if err == nil {
 			c.Done, err = list(t, &routermemory.Filter{IDs: former})
@@ -211,8 +214,12 @@ func Insert(t *database.Tx, e *memory.Entry, expires int64) (id int64, err error
 			return 0, err
 		}
 	}
+	var aged int64 // what is imported begins to age now
+	if e.Source == routermemory.Import {
+		aged = t.Now
+	}
 	id, err = t.Insert(insert, e.Kind, e.Scope, e.Category, e.Key, e.Text, e.Person, sessions.OrNull(session), sessions.OrNull(e.Turn), e.Source,
-		cmp.Or(e.Confidence, 1), e.Taint, e.Kept, e.Always, madeAt(t, e), t.Now, expires)
+		cmp.Or(e.Confidence, 1), e.Taint, e.Kept, e.Always, madeAt(t, e), t.Now, expires, aged)
 	if err != nil {
 		return 0, err
 	}

@@ -344,3 +344,39 @@ func TestChangesSayWhatIsThere(t *testing.T) {
 		}
 	})
 }
+
+// Of a merge all of whose parts were erased nothing can be had again, and nobody else's facts are shown in their place.
+func TestMergeWithoutPartsIsNotUndone(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		w := &routermemory.Writer{Person: "ada", Place: direct("ada", "tg", 1)}
+		k.write(&routermemory.Writer{Person: "bo", Place: direct("bo", "tg", 2)}, memory.Entry{Kind: memory.Fact, Text: "the vault opens at nine"})
+		a, _ := k.write(w, memory.Entry{Kind: memory.Fact, Text: "tea in the morning", Source: routermemory.Said})
+		b, _ := k.write(w, memory.Entry{Kind: memory.Fact, Text: "tea in the evening", Source: routermemory.Said})
+		merged, _ := k.write(w, memory.Entry{Kind: memory.Fact, Text: "tea all day", Source: routermemory.Merge}, a.Entry.ID, b.Entry.ID)
+		storetest.Exec(k.T, k.db, "DELETE FROM memories WHERE superseded_by IS NOT NULL")
+		c := k.ForgetAs(w, merged.Entry.ID)
+		c.Kind = routermemory.Undo
+		if err := k.Service.Change(k.Context(), c, core.Actor{Person: "ada"}); !errors.Is(err, core.ErrNotFound) {
+			k.Errorf("undone: %v, and shown %+v", err, c.Done)
+		}
+		if got := k.shown(w.Place, "tea all day?"); !strings.Contains(got, "tea all day") {
+			k.Errorf("the merge itself is gone: %q", got)
+		}
+	})
+}
+
+// What is imported begins to age then, however old it is.
+func TestImportedAgesFromNowOn(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		w := &routermemory.Writer{Person: "ada", Place: direct("ada", "tg", 1)}
+		k.write(w, memory.Entry{Kind: memory.Fact, Text: "the barn is red", Source: routermemory.Import, CreatedAt: time.Now().AddDate(-1, 0, 0)})
+		if n, err := k.db.Router().Age(k.Context()); n != 0 || err != nil {
+			k.Errorf("%d were archived: %v", n, err)
+		}
+		if got := k.shown(w.Place, "the barn?"); !strings.Contains(got, "the barn is red") {
+			k.Errorf("recalled %q", got)
+		}
+	})
+}

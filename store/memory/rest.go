@@ -68,7 +68,7 @@ const (
 	looked  = `UPDATE sessions SET looked_to = ? WHERE id = ? AND looked_to = ?` + asItWas
 	summed  = `UPDATE sessions SET summed_to = ?, summary = ?, summary_taint = ? WHERE id = ? AND summed_to = ?` + asItWas
 
-	mergeable = `m.scope = ? AND m.kind = 'fact' AND m.state = 'active' AND m.taint = '' AND ` + notCopied
+	mergeable = `m.scope = ? AND m.kind = 'fact' AND m.state = 'active' AND m.taint = '' AND (m.expires_at = 0 OR m.expires_at > ?) AND ` + notCopied
 	facts     = `SELECT count(*) AS "all", coalesce(sum(CASE WHEN m.id > coalesce((SELECT merged_to FROM memory_scopes y WHERE y.scope = ?), 0) THEN 1 ELSE 0 END), 0) AS fresh
 		FROM memories m WHERE ` + mergeable
 	mergedTo  = `INSERT INTO memory_scopes (scope, merged_to) VALUES (?, ?) ON CONFLICT (scope) DO UPDATE SET merged_to = excluded.merged_to`
@@ -164,7 +164,10 @@ func (s *Store) Learnings(ctx context.Context, session int64, limit int) ([]memo
 
 // MergeableFacts implements routermemory.RestStore.
 func (s *Store) MergeableFacts(ctx context.Context, scope memory.Scope) (all, fresh int, err error) {
-	_, err = s.ReadRow(ctx, "count facts", facts, []any{scope, scope}, &all, &fresh)
+	err = s.Read(ctx, "count facts", func(t *database.Tx) error {
+		_, err := t.Row(facts, []any{scope, scope, t.Now}, &all, &fresh)
+		return err
+	})
 	return all, fresh, err
 }
 

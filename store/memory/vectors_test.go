@@ -383,9 +383,10 @@ func TestMeaningKeepsToWhatIsAskedFor(t *testing.T) {
 		if got := e.finds(carQuestion, q); strings.Count(got, "automobile") != 2 {
 			t.Errorf("of all: %q", got)
 		}
-		q.Memories = true
-		if got := e.finds(carQuestion, q); got != carFact {
-			t.Errorf("of memories: %q", got)
+		q.Memories, q.For = true, "bo"
+		e.set(func(e *embeddings) { e.payers = map[string]bool{} })
+		if got := e.finds(carQuestion, q); got != carFact || !e.payers["bo"] || len(e.payers) != 1 {
+			t.Errorf("of memories: %q, for %v", got, e.payers)
 		}
 		q.Memories, q.Said = false, true
 		if got := e.finds(carQuestion, q); got != "The red automobile is mine" {
