@@ -276,7 +276,7 @@ func (s *Service) one(ctx context.Context, c *commands.Call, id int64) (commands
 		return commands.Answer{}, err
 	}
 	list, err := s.Store.Memories(ctx, Filter{IDs: []int64{id}, Scopes: w.Place.Scopes(), All: true})
-	if err != nil || len(list) == 0 {
+	if list = w.without(list); err != nil || len(list) == 0 {
 		return nothing(c, "", strconv.FormatInt(id, 10)), err
 	}
 	return commands.Answer{Text: listed(list, c), Taint: taintOf(c.Person.Name, list...), Buttons: s.entryButtons(&list[0])}, nil

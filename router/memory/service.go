@@ -135,7 +135,8 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.E
 	which = strings.TrimSpace(which)
 	if id, is := numberOf(which); is {
 		f.IDs = []int64{id}
-		return s.Store.Memories(ctx, f)
+		list, err := s.Store.Memories(ctx, f)
+		return w.without(list), err
 	}
 	if kind := kindOf(which); kind != "" {
 		f.Kinds = []memory.Kind{kind}
@@ -164,6 +165,11 @@ func (s *Service) named(ctx context.Context, w *Writer, scopes []memory.Scope, w
 	list, err := s.Store.Memories(ctx, Filter{IDs: ids, Scopes: scopes, All: true})
 	slices.SortFunc(list, func(a, b memory.Entry) int { return cmp.Compare(slices.Index(ids, a.ID), slices.Index(ids, b.ID)) })
 	return list, err
+}
+
+// without leaves out what was learned of others and is not judged yet.
+func (w *Writer) without(list []memory.Entry) []memory.Entry {
+	return slices.DeleteFunc(list, func(e memory.Entry) bool { return e.Kind == memory.Learning && e.Person != w.Person })
 }
 
 // holds says that a text has all words of another, or all but their ends.

@@ -88,7 +88,7 @@ func (s *Service) found(ctx context.Context, w *Writer, which string, limit int)
 		return list[:min(len(list), limit)], said, err
 	}
 	list, err = s.Store.Memories(ctx, f)
-	return list, nil, err
+	return w.without(list), nil, err
 }
 
 // line is a memory as a model reads it.

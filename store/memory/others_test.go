@@ -380,3 +380,20 @@ func TestImportedAgesFromNowOn(t *testing.T) {
 		}
 	})
 }
+
+// A learning that waits is shown to nobody but the person it is of, also in a chat that became another's.
+func TestLearningIsShownToItsPersonAlone(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		h := storetest.NewHouse(k.T, k.db)
+		says(h, "c1", "hello")
+		h.Exec(`INSERT INTO memories (id, kind, scope, text, state, person, source, created_at, updated_at)
+			SELECT 17, 'learning', 'session:' || max(id), 'the zebra sleeps', 'pending', 'ada', 'rest', 1, 1 FROM sessions`)
+		for person, want := range map[string]bool{"ada": true, "bo": false} {
+			call := tools.Call{Session: tools.Session{ID: "tg:c1", Person: person}}
+			if got := k.Search(k.Context(), call, tools.Remembered{Which: "17"}); strings.Contains(got.Output, "zebra") != want {
+				k.Errorf("%s is shown %q", person, got.Output)
+			}
+		}
+	})
+}
