@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"switchboard/channels"
 	"switchboard/internal/retry"
 	"switchboard/store/database"
 	"switchboard/store/engines"
@@ -98,15 +99,18 @@ var (
 const (
 	// othersLink are messages by which others than those named were sent files.
 	othersLink = `SELECT text AS name FROM messages WHERE session_id = ? AND person <> '' AND person NOT IN (%s) AND text LIKE '%%](attachment:%%' ORDER BY id`
-	eraseMade  = `UPDATE attachments SET state = 'gone', name = '', platform_id = '' WHERE session_id = ? AND message_id IS NULL AND state <> 'gone' AND id IN (%s)`
+	// keptAs are files that were kept of what was said, as a long answer is.
+	keptAs    = `SELECT id FROM attachments WHERE session_id = ? AND message_id IS NULL AND state <> 'gone' AND blob IN (%s)`
+	eraseMade = `UPDATE attachments SET state = 'gone', name = '', platform_id = '' WHERE session_id = ? AND message_id IS NULL AND state <> 'gone' AND id IN (%s)`
 )
 
 var (
 	linking  = marked(`SELECT session_id AS session, text FROM messages WHERE direction = 'out' AND session_id IS NOT NULL AND text LIKE '%](attachment:%' AND id IN (%s)`, batchRows)
+	sentWith = marked(`SELECT m.session_id AS session, d.extra FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE m.session_id IS NOT NULL AND d.extra LIKE '{"files":%' AND d.message_id IN (%s)`, batchRows)
 	linkedIn = regexp.MustCompile(`\]\(attachment:(\d{1,18})\)`)
 )
 
-// made takes away files that were made here and that some answers link, unless others were sent them too.
+// made takes away files that were made here and that some answers link or were sent with, unless others were sent them too.
 func (e *eraser) made(t *database.Tx, answers []any) (n int64, err error) {
 	list, err := database.Select[struct {
 		Session int64
@@ -117,6 +121,9 @@ func (e *eraser) made(t *database.Tx, answers []any) (n int64, err error) {
 		for _, link := range linkedIn.FindAllStringSubmatch(m.Text, -1) {
 			files[m.Session] = append(files[m.Session], link[1])
 		}
+	}
+	if err == nil {
+		err = e.kept(t, answers, files)
 	}
 	for session, ids := range files {
 		if e.sent[session] == nil && err == nil {
@@ -135,6 +142,29 @@ func (e *eraser) made(t *database.Tx, answers []any) (n int64, err error) {
 		}
 	}
 	return n, err
+}
+
+// kept adds the files that some answers were sent with.
+func (e *eraser) kept(t *database.Tx, answers []any, files map[int64][]string) error {
+	list, err := database.Select[struct {
+		Session int64
+		Extra   struct{ Files []channels.File }
+	}](t, sentWith, answers...)
+	for _, part := range list {
+		var blobs []string
+		for _, f := range part.Extra.Files {
+			blobs = append(blobs, f.Blob)
+		}
+		marks, args := database.In(blobs)
+		ids, err := t.IDs(fmt.Sprintf(keptAs, marks), append([]any{part.Session}, args...)...)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			files[part.Session] = append(files[part.Session], database.Digits(id))
+		}
+	}
+	return err
 }
 
 // A chat is a session that may have something of who is erased.

@@ -296,6 +296,14 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 				(1, 1, 1, 1, 'in', 'turn', 'evie', 'tg:7', 'secret', 1), (2, 1, 1, 1, 'out', 'say', '', '', 'secret', 1),
 				(3, 1, 1, 3, 'in', 'turn', 'tom', 'tg:8', 'mine', 1), (4, 3, NULL, NULL, 'in', 'overheard', '', 'tg:7', 'secret', 1)`,
 			`INSERT INTO turns (id, session_id, message_id, person, state, audited, created_at) VALUES (1, 1, 1, 'evie', 'done', TRUE, 1), (3, 1, 3, 'tom', 'done', TRUE, 1)`,
+			// Each was answered with a file; of one, others were sent a link too.
+			`INSERT INTO messages (id, conversation_id, session_id, turn_id, direction, class, text, created_at) VALUES (6, 1, 1, 3, 'out', 'say', 'mine', 1)`,
+			`INSERT INTO messages (id, conversation_id, session_id, turn_id, direction, class, person, text, created_at) VALUES (7, 1, 1, 3, 'in', 'turn', 'tom', '[it](attachment:53)', 1)`,
+			`INSERT INTO deliveries (id, message_id, conversation_id, channel, seq, part, last, text, extra, nonce, state, settled, created_at, updated_at) VALUES
+				(51, 2, 1, 'tg', 1, 0, TRUE, '', '{"files":[{"blob":"b51","name":"answer.md"},{"blob":"b53","name":"plan.md"}]}', 'n51', 'sent', TRUE, 1, 1),
+				(52, 6, 1, 'tg', 2, 0, TRUE, '', '{"files":[{"blob":"b52","name":"answer.md"}]}', 'n52', 'sent', TRUE, 1, 1)`,
+			`INSERT INTO attachments (id, session_id, name, state, blob, created_at, used_at) VALUES
+				(51, 1, 'answer.md', 'clean', 'b51', 1, 1), (52, 1, 'answer.md', 'clean', 'b52', 1, 1), (53, 1, 'plan.md', 'clean', 'b53', 1, 1)`,
 			`INSERT INTO plans (turn_id, attempt, goal, created_at) VALUES (1, 0, 'secret', 1), (3, 0, 'mine', 1)`,
 			`INSERT INTO tasks (turn_id, attempt, position, type, tool, detail, output, state, created_at) VALUES (3, 0, 0, 'tool', 'memory.search', '', 'secret', 'done', 1)`,
 			`UPDATE rejected SET conversation = 'd' WHERE conversation = 'c8'`, `UPDATE rejected SET conversation = '' WHERE conversation = 'c7'`,
@@ -317,6 +325,8 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 		}
 		h.WantCount(1, "SELECT count(*) FROM memories WHERE id = 803 AND state = 'active'")
 		h.WantCount(0, "SELECT count(*) FROM messages WHERE text = 'secret'")
+		h.WantCount(1, "SELECT count(*) FROM attachments WHERE id = 51 AND state = 'gone' AND name = ''")
+		h.WantCount(2, "SELECT count(*) FROM attachments WHERE id IN (52, 53) AND state = 'clean'")
 		h.WantCount(1, "SELECT count(*) FROM rejected WHERE conversation = ''") // anybody's
 		h.WantCount(1, "SELECT count(*) FROM rejected")
 		h.WantCount(1, "SELECT count(*) FROM plans WHERE turn_id IN (1, 3) AND goal <> ''")
