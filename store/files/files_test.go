@@ -54,6 +54,11 @@ func TestAttachmentsAreReadByTheirSessionAlone(t *testing.T) {
 		if err := h.Router.SetAttachment(h.Ctx, &bad); !errors.Is(err, core.ErrNotFound) {
 			t.Errorf("no such attachment: %v", err)
 		}
+		h.Exec(fmt.Sprintf("UPDATE attachments SET state = 'gone', blob = '' WHERE id = %d", id)) // while it was fetched
+		if err := h.Router.SetAttachment(h.Ctx, a); !errors.Is(err, core.ErrNotFound) {
+			t.Errorf("one that was erased: %v", err)
+		}
+		h.WantCount(1, fmt.Sprintf("SELECT count(*) FROM attachments WHERE id = %d AND state = 'gone' AND blob = ''", id))
 
 		made := files.Attachment{Kind: channels.Document, Name: "out.csv", Type: "text/csv", Size: 3, State: files.AttachmentClean, Blob: storetest.BlobName("b"), Taint: "web"}
 		if err := h.Router.AddAttachment(h.Ctx, "tg:nowhere", &made); !errors.Is(err, core.ErrNotFound) || made.ID != 0 {
