@@ -55,7 +55,14 @@ func TestCrashDiscordWithLostAnswers(t *testing.T) {
 
 // A part that is not heard of is looked up, and never shown twice.
 func TestCrashSlackWithLostAnswers(t *testing.T) {
-	crashTest(t, crashKills, true, func(r *programtest.Rig) programtest.Place { return programtest.NewSlackPlace(r.T, true) })
+	crashTest(t, crashKills, true, func(r *programtest.Rig) programtest.Place {
+		p := programtest.NewSlackPlace(r.T, true)
+		// With its limits no history can be read after the second kill, and all waits for that; and it
+		// gives up a message after four kills.
+		p.Server.Limit(false)
+		p.Server.Retry(time.Minute)
+		return p
+	})
 }
 
 // crashTest has users write while the program is killed so often, and
@@ -296,7 +303,7 @@ func (c *crash) settle() {
 			c.t.Logf("left in the chats: %q; %d turns of %d, something not confirmed: %t", left, len(c.rig.Turns()), c.written, c.place.Pending())
 		}
 	}()
-	c.rig.Await("every event has its turn, ended, and its deliveries are settled", 3*time.Minute, func() bool {
+	c.rig.Await("every event has its turn, ended, and its deliveries are settled", 5*time.Minute, func() bool {
 		if c.place.Pending() {
 			return false
 		}
