@@ -75,8 +75,9 @@ func (r *Rig) Up() {
 // Ready is up, and waits until the log has all that is said at a start.
 func (r *Rig) Ready() {
 	r.T.Helper()
+	before := r.Server.Ready()
 	r.Up()
-	r.Await("the engine is ready", 20*time.Second, func() bool { return r.Log.Has(`"msg":"ready"`) })
+	r.Await("the engine is ready", 20*time.Second, func() bool { return r.Server.Ready() > before })
 }
 
 // RanBefore makes the bot one that was started long ago, so that it answers what is written

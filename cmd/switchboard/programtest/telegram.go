@@ -72,7 +72,7 @@ func (r *TelegramRig) Answers(chat int64) (texts []string) {
 // to do that could add to them.
 func (r *TelegramRig) Expect(chat int64, want ...string) {
 	r.T.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(Patience)
 	for !slices.Equal(r.Answers(chat), want) && time.Now().Before(deadline) {
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -88,13 +88,13 @@ func (r *TelegramRig) Taken() {
 	r.Await("all updates are confirmed", 20*time.Second, func() bool { return len(r.Bot.Pending()) == 0 })
 }
 
-// Settle waits until nothing is left to take, to run or to send.
+// Settle waits until nothing is left to take, to run, to send or to take back.
 func (r *TelegramRig) Settle() {
 	r.T.Helper()
 	r.Taken()
 	r.Await("all is run and sent", 20*time.Second, func() bool {
 		return r.Count("SELECT (SELECT count(*) FROM turns WHERE state IN ('queued','running')) + "+
-			"(SELECT count(*) FROM deliveries WHERE state IN ('draft','pending','sending','unknown'))") == 0
+			"(SELECT count(*) FROM deliveries WHERE state IN ('draft','pending','sending','unknown') OR draft = 'leave')") == 0
 	})
 }
 

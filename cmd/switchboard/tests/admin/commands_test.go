@@ -223,7 +223,8 @@ func TestLedgerCommandsCancelAndList(t *testing.T) {
 	r.Platform.Say("cu1", "u1", "go")
 	r.Await("it runs", 10*time.Second, func() bool {
 		turns := r.Turns()
-		return len(turns) == 1 && turns[0].State == "running"
+		planned, _, _ := r.Command("turn", "show", "1")
+		return len(turns) == 1 && turns[0].State == "running" && strings.Contains(planned, "echo fine")
 	})
 	r.Prints("turn cancel 1", 0, "asked to stop")
 	r.Await("it is cancelled", 10*time.Second, func() bool { return r.Turns()[0].State == "cancelled" })
@@ -231,6 +232,7 @@ func TestLedgerCommandsCancelAndList(t *testing.T) {
 		t.Errorf("cancelling twice: exit %d, %q", code, errs)
 	}
 	r.Await("the person is told", 10*time.Second, func() bool { return len(r.Shown("u1")) == 1 })
+	r.Noted()
 	for line, want := range map[string]string{
 		"turn list":                  "cancelled",
 		"turn list --state queued":   "ID ",

@@ -46,7 +46,7 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	prints(2, "secret:NAME", "config set channels.tg.token 12345:abcdefghijklmnopqrstuvwxyzABCDEFG")
 	prints(0, "router.message_limit  \"8KB\"  \"64KB\"", "config diff")
 	prints(0, "Taken back", "config undo")
-	prints(0, "\"2KB\"", "config get router.message_limit")
+	r.Counts("router.message_limit", "\"2KB\"")
 	prints(1, "changed again since: router.message_limit", "config undo 2")
 	prints(1, "No change of the settings waits", "config confirm")
 	prints(0, "undoes 2", "config versions")
@@ -59,7 +59,7 @@ func TestSettingsAreChangedOnTheCommandLine(t *testing.T) {
 	if out, _, _ := r.Command("config", "diff"); strings.Contains(out, "router") {
 		t.Errorf("the file and what counts differ: %s", out)
 	}
-	prints(0, "[\"halt\", \"basta\"]", "config get router.stop_words")
+	r.Counts("router.stop_words", "[\"halt\", \"basta\"]")
 
 	second := telegramtest.New(t) // a channel is several settings, which go together
 	testkit.Write(t, filepath.Join(r.Dir, "token"), second.Token())

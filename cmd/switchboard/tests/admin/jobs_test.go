@@ -70,6 +70,7 @@ func TestJobsAreManagedOnTheCommandLine(t *testing.T) {
 	r.Command("config", "set", "heartbeat.deliver_to", "console:nobody/default")
 	r.Command("config", "set", "heartbeat.enabled", "true")
 	r.Command("config", "set", "scheduler.enabled", "false")
+	r.Counts("scheduler.enabled", "false")
 	tell(1, "Jobs are switched off", "run", "8")
 	tell(0, "I'm running maintenance 2 now.", "run", "2") // maintenance goes on
 	if out, _, _ := r.Command("job", "show", "2"); strings.Contains(out, "switched off") {

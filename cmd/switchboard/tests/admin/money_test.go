@@ -70,6 +70,7 @@ func TestWhatWasSpentIsShown(t *testing.T) {
 	}
 	r.Await("the last one is refused", programtest.Patience, func() bool { return r.Turns()[0].Outcome == "over_limit" })
 	r.Prints("config set budget.currency CHF", 0)
+	r.Counts("budget.currency", "CHF")
 	r.Prints("usage", 0, " CHF")
 	r.Stop(20 * time.Second)
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -33,8 +32,9 @@ func codeText() string {
 	return b.String() + "```\n\nThat was all."
 }
 
-// shower answers as what was said asks for; a file it sends back.
-func shower(req llmtest.Request) llmtest.Reply {
+// shower answers as what was said asks for; a file it sends back. The end of an answer that grows on a platform waits until its hold
+// is closed.
+func shower(req llmtest.Request, holds map[string]chan struct{}) llmtest.Reply {
 	if req.Role != "planner" || programtest.AttachedID.MatchString(req.Section("Attachments")) {
 		return programtest.Filer(req)
 	}
@@ -45,9 +45,9 @@ func shower(req llmtest.Request) llmtest.Reply {
 	case strings.Contains(text, "code"):
 		return reply(llmtest.Answer(codeText()))
 	case strings.Contains(text, "count"):
-		slowly := reply(llmtest.Answer(growsText))
-		slowly.Pause = 300 * time.Millisecond
-		return slowly
+		grows := slowly(growsText, 0)
+		grows.HoldAt, grows.Hold = 6, holds[strings.TrimPrefix(text, "count on ")]
+		return grows
 	case strings.Contains(text, "choose"):
 		return reply(llmtest.Ask("Which one?", "Tea", "Coffee"))
 	default:
@@ -60,7 +60,8 @@ func shower(req llmtest.Request) llmtest.Reply {
 func TestPagesShowAConversation(t *testing.T) {
 	t.Parallel()
 	dir, model := t.TempDir(), llmtest.New(t)
-	model.Handle(shower)
+	holds := map[string]chan struct{}{"telegram": make(chan struct{}), "slack": make(chan struct{}), "discord": make(chan struct{})}
+	model.Handle(func(req llmtest.Request) llmtest.Reply { return shower(req, holds) })
 	log := programtest.DevStarted(t, dir, "all", "--listen", "127.0.0.1:0")
 	settings := testkit.Read(t, filepath.Join(dir, "dev-all.toml"))
 	settings = strings.NewReplacer(`planner = "offline"`, `planner = "fake/model"`, "# reply_in", "reply_in").Replace(settings) +
@@ -93,9 +94,10 @@ func TestPagesShowAConversation(t *testing.T) {
 				t.Errorf("the code is in %d parts", n-1)
 			}
 
-			p.Say("count")
+			p.Say("count on " + name)
 			p.Await("a beginning", `last("bot").textContent.includes("three") && !last("bot").textContent.includes("twelve")`)
 			shoot("growing")
+			close(holds[name])
 			p.Await("the whole", `last("bot").textContent.includes("twelve.") && last("bot").querySelector("strong").textContent === "two"`)
 			shoot("grown")
 

@@ -137,8 +137,12 @@ func TestServeEndsInTheBackground(t *testing.T) {
 	s.Await(mark, "without \"&\"")
 	mark = s.Press(fmt.Sprintf("%s --config %s serve\r", programtest.Build(t), r.Config))
 	s.Await(mark, "> ")
-	out, _ := exec.Command("pgrep", "-f", r.Config).Output()
-	pid := strings.TrimSpace(string(out))
+	var pid string
+	r.Await("its process is the only one", 5*time.Second, func() bool {
+		out, _ := exec.Command("pgrep", "-f", r.Config).Output()
+		pid = strings.TrimSpace(string(out))
+		return pid != "" && !strings.Contains(pid, "\n")
+	})
 	exec.Command("kill", "-TSTP", pid).Run()
 	s.Await(mark, "Stopped")
 	s.Press("bg\r")

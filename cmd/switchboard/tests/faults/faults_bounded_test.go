@@ -56,6 +56,9 @@ func TestStuckModelOfOnePersonDelaysNoOther(t *testing.T) {
 		}
 		return programtest.Echo(req)
 	})
+	for _, m := range f.Engines { // a model that is silent for so long is asked again
+		m.Env = append(m.Env, "SWITCHBOARD_AGENT__STALL_TIMEOUT=15m", "SWITCHBOARD_AGENT__LLM_TIMEOUT=15m")
+	}
 	f.Up()
 	const sessions = 16 // two engines give a person four workers each
 	for i := range sessions {
@@ -143,7 +146,8 @@ func TestTenThousandQueuedAreAnsweredInOrder(t *testing.T) {
 	programtest.Busy(t)
 	const users, each = 200, 50
 	held := make(chan struct{})
-	r := programtest.PlannedBy(t, "", func(req llmtest.Request) llmtest.Reply {
+	// The model is silent until all are accepted, which is no fault of its.
+	r := programtest.PlannedBy(t, "stall_timeout = \"15m\"\nllm_timeout = \"15m\"\n", func(req llmtest.Request) llmtest.Reply {
 		<-held
 		return programtest.Echo(req)
 	}, crowd(users)...)

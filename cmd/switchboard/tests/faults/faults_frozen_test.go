@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,13 +51,16 @@ func TestEngineFrozenForAMinuteRepeatsNothing(t *testing.T) {
 		}
 		return programtest.Echo(req)
 	})
-	sending := make(chan struct{}, 100)
+	sending, stands := make(chan struct{}, 100), make(chan struct{})
+	stood := sync.OnceFunc(func() { close(stands) })
+	t.Cleanup(stood)
 	f.Platform.OnSend(func(p scripted.Post) channelstest.Fault {
 		if p.Conversation != "cu2" || strings.HasPrefix(p.Text, "(repeated)") {
 			return channelstest.Fault{}
 		}
 		sending <- struct{}{}
-		return channelstest.Fault{Delay: 2 * time.Second}
+		<-stands // it is shown while the engine stands still
+		return channelstest.Fault{}
 	})
 	f.Up()
 	f.Platform.Say("cu1", "u1", "go")
@@ -69,6 +73,7 @@ func TestEngineFrozenForAMinuteRepeatsNothing(t *testing.T) {
 	<-sending
 	holder.Freeze()
 	frozen := time.Now()
+	stood()
 	f.Platform.Say("cu3", "u3", "anybody?")
 	f.Await("u3 is answered by the other engine", 30*time.Second, func() bool { return slices.Contains(f.Shown("u3"), "heard: anybody?") })
 	t.Logf("u3 answered %s after the freeze", time.Since(frozen).Round(10*time.Millisecond))

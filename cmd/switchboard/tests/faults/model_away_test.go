@@ -70,15 +70,20 @@ func waitedFor(t *testing.T, r *programtest.Rig, kill func()) {
 			return slices.ContainsFunc(r.Turns(), func(v turns.Turn) bool { return v.Text == text && v.NextTry != nil })
 		})
 	}
-	r.Await("/status says that it waits", 20*time.Second, func() bool { // not while it is tried again
-		return strings.Contains(r.Ask("u1", "/status"), "so this waits (turn ")
+	r.Await("never mind is not tried again in the next moment", 20*time.Second, func() bool {
+		return slices.ContainsFunc(r.Turns(), func(v turns.Turn) bool {
+			return v.Text == "never mind" && v.NextTry != nil && time.Until(*v.NextTry) > 2*time.Second
+		})
 	})
-	if got := r.Ask("u2", "/cancel"); got != "Cancelled." {
+	if got := r.Ask("u2", "/cancel"); got != "Cancelled." { // before its person is told of the outage
 		t.Errorf("/cancel is answered %q", got)
 	}
 	if turn := r.TurnOf("never mind"); turn.State != "cancelled" {
 		t.Errorf("the turn that was cancelled is %s", turn.State)
 	}
+	r.Await("/status says that it waits", 20*time.Second, func() bool { // not while it is tried again
+		return strings.Contains(r.Ask("u1", "/status"), "so this waits (turn ")
+	})
 	out, _, _ := r.Command("explain", "turn", fmt.Sprint(r.TurnOf("first").ID))
 	if !strings.Contains(out, "model away") {
 		t.Errorf("explain says\n%s", out)

@@ -25,6 +25,7 @@ func TestChatOfAnotherChannel(t *testing.T) {
 		ada.reads("heard: once more")
 		ada.writes("from the page")
 		ada.reads("heard: from the page")
+		s.Await("all of it is on the platform", programtest.Patience, func() bool { return len(s.Platform.SentIn("a1")) >= 4 })
 		sent := s.Platform.SentIn("a1")
 		if n := len(sent); n != 4 || !strings.Contains(sent[2].Text, "You wrote on the page") || !strings.Contains(sent[2].Text, "from the page") || !strings.Contains(sent[3].Text, "heard: from the page") {
 			t.Errorf("the chat has %d messages: %+v", n, sent)

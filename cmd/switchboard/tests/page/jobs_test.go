@@ -190,6 +190,7 @@ func TestJobsInTheBrowser(t *testing.T) {
 		ada.Run(chromedp.SendKeys("#job-text", "drink water"), chromedp.SendKeys("#job-when", "in 3 seconds"))
 		ada.clicks(`#job-form button`)
 		chat.Await("the reminder that is due", `[...document.querySelectorAll("#items > article.bot .text")].some((e) => e.innerText.includes("drink water"))`)
+		ada.Await("that it is over", `![...document.querySelectorAll("#jobs h2")].some((e) => e.innerText.includes("drink water"))`)
 		ada.Run(chromedp.SendKeys("#job-text", "water the plants, and look whether the basil lives"), chromedp.SendKeys("#job-when", "every 3 days at 18:30"))
 		ada.Await("the echo", `document.querySelector("#job-echo").innerText.startsWith("That is: ")`)
 		ada.Shoot("jobs")
@@ -286,6 +287,7 @@ func TestMoneyInTheBrowser(t *testing.T) {
 			if out, errs, code := s.Command("config", "set", setting[0], setting[1]); code != 0 {
 				t.Fatalf("set %s: %s%s", setting[0], out, errs)
 			}
+			s.Counts(setting[0], setting[1])
 		}
 		ada.writes("hello there")
 		ada.reads("heard: hello there")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"switchboard/cmd/switchboard/programtest"
+	"switchboard/router/outbox"
 )
 
 // What a platform refused is listed to an admin there, and sent again by a button of the list,
@@ -26,6 +27,9 @@ func TestDeadAnswerIsSentAgainByAButtonOnEveryPlatform(t *testing.T) {
 		d.ada.Presses(list, retry)
 		d.ada.Reads(fmt.Sprintf("Delivery %d was dead and is pending now.", id))
 		d.ada.Reads("Tools you may use here")
+		o.Await("that is noted", programtest.Patience, func() bool {
+			return slices.ContainsFunc(o.Deliveries(), func(d outbox.Info) bool { return d.ID == id && d.State == "sent" })
+		})
 		d.ada.Presses(list, retry)
 		d.ada.Presses(list, drop)
 		d.ada.Reads(fmt.Sprintf("delivery %d is sent", id)) // the press before was for nothing

@@ -55,13 +55,13 @@ func TestClaimMakesTheFirstAdmin(t *testing.T) {
 	}
 	r.Bot.Say(eve.ID, "/claim "+code)
 	r.Await("the second use is refused", 20*time.Second, func() bool { return len(r.Answers(eve.ID)) == 4 })
+	r.Settle()
 	want := []string{"heard: hello", "heard: again", "That code is no longer valid"}
 	for i, got := range r.Answers(eve.ID)[1:] {
 		if !strings.HasPrefix(got, want[i]) {
 			t.Errorf("answer %d: %q", i+1, got)
 		}
 	}
-	r.Settle()
 	if got := r.Answers(mallory.ID); len(got) != 0 {
 		t.Errorf("a stranger reads %q", got)
 	}

@@ -17,21 +17,26 @@ func TestTelegramAnswerGrows(t *testing.T) {
 	r := programtest.NewTelegram(t, "")
 	r.Channel("telegram", r.Bot, r.Bot.Token(), "")
 	const answer = "one **two** three four five six seven eight nine ten"
-	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
-		reply := llmtest.Text(llmtest.Plan("count", llmtest.Answer(answer)))
-		reply.Pause = 300 * time.Millisecond
-		return reply
+	plan, rest := llmtest.Plan("count", llmtest.Answer(answer)), make(chan struct{})
+	at := strings.Index(plan, "four") // the rest comes once this is seen
+	r.Model.Handle(func(llmtest.Request) llmtest.Reply {
+		return llmtest.Reply{Text: plan, Pieces: append([]string{plan[:at]}, strings.SplitAfter(plan[at:], " ")...), Pause: 10 * time.Millisecond, HoldAt: 1, Hold: rest}
 	})
 	r.Up()
 	r.Bot.Say(r.Chief.ID, "count")
 	var seen []string
-	r.Await("the answer is whole", 30*time.Second, func() bool {
-		shown := r.Answers(r.Chief.ID)
-		if len(shown) == 1 && !slices.Contains(seen, shown[0]) {
-			seen = append(seen, shown[0])
+	sees := func(what string) func() bool {
+		return func() bool {
+			shown := r.Answers(r.Chief.ID)
+			if len(shown) == 1 && !slices.Contains(seen, shown[0]) {
+				seen = append(seen, shown[0])
+			}
+			return len(shown) > 0 && strings.Contains(shown[0], what)
 		}
-		return len(shown) > 0 && strings.HasSuffix(shown[0], "ten")
-	})
+	}
+	r.Await("the answer grows", 30*time.Second, sees("three"))
+	close(rest)
+	r.Await("the answer is whole", 30*time.Second, sees("ten"))
 	plain := strings.ReplaceAll(answer, "**", "")
 	r.Expect(r.Chief.ID, plain)
 	if len(seen) < 2 {

@@ -58,13 +58,13 @@ func TestSlowAndHugeCallsAreEnded(t *testing.T) {
 	for i := range 20 {
 		w.Call(t, http.MethodPost, "/v1/messages", map[string]any{"session": "s", "user": "ada", "content": fmt.Sprint("hello ", i)}, http.StatusAccepted, nil)
 	}
-	if got := answer(send("GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 100_000)+"\r\n\r\n"), 10*time.Second); !strings.Contains(got, "431") {
+	if got := answer(send("GET /v1/sessions HTTP/1.1\r\nHost: localhost\r\nX-Long: "+strings.Repeat("x", 100_000)+"\r\n\r\n"), programtest.Patience); !strings.Contains(got, "431") {
 		t.Errorf("huge headers: %.200s", got)
 	}
-	if got := answer(send("GARBAGE\r\n\r\n"), 10*time.Second); !strings.Contains(got, "400") {
+	if got := answer(send("GARBAGE\r\n\r\n"), programtest.Patience); !strings.Contains(got, "400") {
 		t.Errorf("no HTTP: %.200s", got)
 	}
-	if got := answer(send("GET /v1/sessions HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ci\r\nConnection: close\r\n\r\n"), 10*time.Second); !strings.Contains(got, "403") {
+	if got := answer(send("GET /v1/sessions HTTP/1.1\r\nHost: evil.example\r\nAuthorization: Bearer ci\r\nConnection: close\r\n\r\n"), programtest.Patience); !strings.Contains(got, "403") {
 		t.Errorf("another's name: %.200s", got)
 	}
 	slow.Wait()

@@ -56,21 +56,22 @@ func TestDashboardAndAlertsNameWhatIsThere(t *testing.T) {
 	_, web := serving(t, "")
 	asked(t, web)
 	web("nobody").Call(t, http.MethodGet, "/v1/sessions", nil, http.StatusUnauthorized, nil)
-	text := metricsOf(t, web("read"))
-	labels := map[string][]string{} // by metric
-	for _, m := range regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? `).FindAllStringSubmatch(text, -1) {
-		labels[m[1]] = []string{}
-		for _, l := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
-			labels[m[1]] = append(labels[m[1]], l[1])
-		}
-	}
+	text := ""
 	for _, of := range []string{
 		`switchboard_messages_total{channel="api",direction="in"} 1`, `switchboard_messages_total{channel="api",direction="out"} 1`,
 		`switchboard_deliveries_total{channel="api",state="sent"} 1`, `switchboard_tool_runs_total{state="ok",tool="time"} 1`,
 		`switchboard_turn_seconds_count{phase="total"} 1`, `switchboard_refused_total{stage="http"} 1`, `switchboard_queue_depth 0`,
 	} {
-		if !strings.Contains(text, "\n"+of+"\n") {
-			t.Errorf("there is no %s in\n%s", of, text)
+		testkit.Await(t, of, programtest.Patience, func() bool { // it is counted once it is told
+			text = metricsOf(t, web("read"))
+			return strings.Contains(text, "\n"+of+"\n")
+		})
+	}
+	labels := map[string][]string{} // by metric
+	for _, m := range regexp.MustCompile(`(?m)^(\w+)(?:\{(.*)\})? `).FindAllStringSubmatch(text, -1) {
+		labels[m[1]] = []string{}
+		for _, l := range regexp.MustCompile(`(\w+)="`).FindAllStringSubmatch(m[2], -1) {
+			labels[m[1]] = append(labels[m[1]], l[1])
 		}
 	}
 	var dashboard struct {
