@@ -2,8 +2,11 @@ package platformtest
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"maps"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -15,7 +18,7 @@ type Proxy struct {
 	to, addr, marker string
 
 	mu       sync.Mutex
-	listener net.Listener
+	listener net.Listener // nil: down
 	pipes    map[*pipe]bool
 	most     int
 	wg       sync.WaitGroup
@@ -25,8 +28,9 @@ type Proxy struct {
 type pipe struct {
 	p         *Proxy
 	near, far net.Conn
-	marked    bool // the marker went over it
-	muted     bool // what comes on it goes nowhere
+	marked    bool          // the marker went over it
+	muted     bool          // what comes on it goes nowhere
+	over      chan struct{} // closed at its end
 }
 
 // NewProxy starts a proxy for the server at to, "http://HOST:PORT", for as long as the test
@@ -59,29 +63,40 @@ func (p *Proxy) Up(t TB) {
 			if err != nil {
 				return
 			}
-			p.wg.Go(func() { p.carry(conn) })
+			p.wg.Go(func() { p.carry(listener, conn) })
 		}
 	})
 }
 
-func (p *Proxy) carry(near net.Conn) {
+func (p *Proxy) carry(listener net.Listener, near net.Conn) {
 	defer near.Close()
 	far, err := net.Dial("tcp", p.to)
 	if err != nil {
 		return
 	}
 	defer far.Close()
-	c := &pipe{p: p, near: near, far: far}
-	p.change(func() { p.pipes[c] = true })
+	c := &pipe{p: p, near: near, far: far, over: make(chan struct{})}
+	up := false
+	p.change(func() {
+		if up = p.listener == listener; up { // else it was taken just before Down
+			p.pipes[c] = true
+		}
+	})
+	if !up {
+		return
+	}
+	defer close(c.over)
 	defer p.change(func() { delete(p.pipes, c) })
 	var wg sync.WaitGroup
-	for _, way := range [][2]net.Conn{{near, far}, {far, near}} {
-		wg.Go(func() {
-			_, _ = io.Copy(end{c, way[0]}, way[1])
-			_ = near.Close()
-			_ = far.Close()
-		})
-	}
+	wg.Go(func() {
+		_, _ = io.Copy(end{c, near}, far)
+		_ = near.(*net.TCPConn).CloseWrite() //nolint:errcheck // it was taken on TCP; whoever sees this closes it
+	})
+	wg.Go(func() {
+		_, _ = io.Copy(end{c, far}, near)
+		_ = near.Close()
+		_ = far.Close()
+	})
 	wg.Wait()
 }
 
@@ -98,10 +113,14 @@ type end struct {
 }
 
 func (e end) Write(data []byte) (int, error) {
+	marks := e.to == e.far && e.p.marker != "" && bytes.Contains(data, []byte(e.p.marker))
+	if marks {
+		e.p.others(e.pipe)
+	}
 	muted := false
 	e.p.change(func() {
 		muted = e.muted
-		if !muted && e.to == e.far && e.p.marker != "" && bytes.Contains(data, []byte(e.p.marker)) {
+		if !muted && marks {
 			e.marked = true
 			e.p.most = max(e.p.most, e.p.count(func(c *pipe) bool { return c.marked }))
 		}
@@ -110,6 +129,27 @@ func (e end) Write(data []byte) (int, error) {
 		return len(data), nil
 	}
 	return e.to.Write(data)
+}
+
+// others waits a moment for the end of the other connections that the marker went over: whoever closed one and
+// opened the next had one at once, and this proxy may not have seen the end yet.
+func (p *Proxy) others(c *pipe) {
+	var others []*pipe
+	p.change(func() {
+		for o := range p.pipes {
+			if o != c && o.marked {
+				others = append(others, o)
+			}
+		}
+	})
+	ctx, stop := context.WithTimeout(context.Background(), time.Second)
+	defer stop()
+	for _, o := range others {
+		select {
+		case <-o.over:
+		case <-ctx.Done():
+		}
+	}
 }
 
 // count is called under the lock.
@@ -141,11 +181,23 @@ func (p *Proxy) Mute() {
 	})
 }
 
-// Down refuses connections and ends those that are open.
+// Down refuses connections and ends those that are open. Whoever had one has closed it then, and makes no call
+// on one that was kept; who does not for ten seconds is not waited for.
 func (p *Proxy) Down() {
-	p.change(func() { _ = p.listener.Close() })
-	p.Cut()
-	time.Sleep(5 * time.Millisecond) // a kept connection is known to be closed only then
+	var open []*pipe
+	p.change(func() {
+		if p.listener != nil {
+			_ = p.listener.Close()
+		}
+		p.listener, open = nil, slices.Collect(maps.Keys(p.pipes))
+		for _, c := range open {
+			_ = c.near.SetReadDeadline(time.Now().Add(10 * time.Second))
+			_ = c.far.Close()
+		}
+	})
+	for _, c := range open {
+		<-c.over
+	}
 }
 
 // Open counts the connections.
