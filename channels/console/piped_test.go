@@ -174,7 +174,7 @@ func TestPipeLingersForWhatComesLater(t *testing.T) {
 		})
 	})
 	defer later.Wait()
-	out, _, err := inPipe(t, e, "a\n", func(o *Options) { o.Linger = 500 * time.Millisecond })
+	out, _, err := inPipe(t, e, "a\n", func(o *Options) { o.Linger = 3 * time.Second })
 	if err != nil || out != "yes\na reminder\n" {
 		t.Errorf("%q, %v", out, err)
 	}

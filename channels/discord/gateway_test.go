@@ -238,13 +238,13 @@ func TestHandoverIsBounded(t *testing.T) {
 func TestHeartbeatsGoOnWhileTheSinkWaits(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 2*time.Second
+	r.c.pace.heartbeat, r.c.pace.ack = 50*time.Millisecond, 5*time.Second
 	release := r.Sink.Hold()
 	defer release()
 	r.run(t)
 	r.Say(r.ada.ID, "one")
 	r.until(t, func() bool { return r.Sink.Held() > 0 || !wait() })
-	time.Sleep(3 * time.Second)
+	time.Sleep(r.c.pace.ack + time.Second)
 	if r.Over() {
 		t.Fatalf("Run returned %v", r.Ended(t))
 	}

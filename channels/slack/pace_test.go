@@ -105,7 +105,7 @@ func TestRefusedHistoryHoldsItsPlaceForAWhile(t *testing.T) {
 	r.AddSilent(direct, r.ada.ID, "missed")
 	r.c.pace.mostWait = 200 * time.Millisecond
 	r.Break(slacktest.Fault{
-		Method: "conversations.history", Rejected: slacktest.TooMany(2 * time.Second),
+		Method: "conversations.history", Rejected: slacktest.TooMany(5 * time.Second), // what comes is taken by then
 		When: func(c platformtest.Call) bool { return c.Values["channel"] == direct },
 	})
 	r.run(t)
@@ -142,7 +142,7 @@ func TestWhatWaitedIsHandedInAsItWasWritten(t *testing.T) {
 		r.Say(r.ada.ID, text)
 	}
 	r.Reorder(true)
-	r.c.pace.mostWait = 2 * time.Second
+	r.c.pace.mostWait = 5 * time.Second // all three have come by then
 	r.Break(slacktest.Fault{Method: "conversations.history", Times: -1, Rejected: slacktest.TooMany(time.Hour)})
 	r.run(t)
 	r.Took(t, 4)
@@ -162,7 +162,7 @@ func TestMentionIsWholeWhileHistoryIsRefused(t *testing.T) {
 	r.Took(t, 1)
 	r.halt(t)
 	r.AddSilent(channel, r.ada.ID, "missed")
-	r.c.pace.mostWait, r.c.pace.twin = 50*time.Millisecond, 2*time.Second
+	r.c.pace.mostWait, r.c.pace.twin = 50*time.Millisecond, patience
 	r.Break(slacktest.Fault{Method: "conversations.history", Times: -1, Rejected: slacktest.TooMany(time.Hour)})
 	r.run(t)
 	r.Post(slacktest.Post{Channel: channel, User: r.ada.ID, Text: "too long ago"})

@@ -198,6 +198,7 @@ func TestWhatIsHeldBackIsBounded(t *testing.T) {
 func TestPressesBeyondTheBoundAreNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
+	r.c.pace.interaction = patience // none is answered for its time alone
 	r.run(t)
 	channel := r.AddChannel("in", r.ada).ID
 	release := r.Sink.Hold()
@@ -235,7 +236,7 @@ func TestUnreadableHistoryHoldsBackItsConversationAlone(t *testing.T) {
 		Method: "conversations.history", Times: -1, Status: 502, Body: "<html>",
 		When: func(c platformtest.Call) bool { return c.Values["channel"] == bad },
 	})
-	r.c.pace.mostWait = 3 * time.Second
+	r.c.pace.mostWait = 10 * time.Second // bob's history is read by then
 	r.run(t)
 	r.Say(r.ada.ID, "ada 3")
 	r.Took(t, 4)

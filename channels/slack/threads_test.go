@@ -166,7 +166,7 @@ func TestMentionIsWhatItsTwoEventsSayTogether(t *testing.T) {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
-			r.c.pace.twin = 2 * time.Second // the machine may be busy
+			r.c.pace.twin = patience // the machine may be busy
 			if pair.Alone {
 				r.c.pace.twin = later
 			}

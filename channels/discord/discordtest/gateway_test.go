@@ -3,6 +3,7 @@ package discordtest_test
 import (
 	"encoding/json"
 	"testing"
+	"time"
 
 	"switchboard/channels/discord/discordtest"
 )
@@ -99,6 +100,8 @@ func TestGatewayIsStrict(t *testing.T) {
 func TestSessionsBeyondTheLimitAreInvalid(t *testing.T) {
 	t.Parallel()
 	s := discordtest.New(t)
+	now := time.Now()
+	s.SetClock(func() time.Time { return now })
 	first := connect(t, s)
 	first.identify(s, 1)
 	first.until("READY")

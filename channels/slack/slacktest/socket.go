@@ -340,7 +340,7 @@ func (s *events) Opened() int {
 }
 
 // Disconnect announces the end of all sockets for a reason (warning, refresh_requested,
-// link_disabled) and ends them when the app has not within a second.
+// link_disabled) and ends them when the app has not within ten seconds.
 //
 // Source: https://docs.slack.dev/apis/events-api/using-socket-mode "disconnect".
 func (s *events) Disconnect(reason string) {
@@ -351,7 +351,7 @@ func (s *events) Disconnect(reason string) {
 				select {
 				case <-k.over:
 				case <-s.Context().Done():
-				case <-time.After(time.Second):
+				case <-time.After(10 * time.Second):
 					_ = k.conn.Close()
 				}
 			})
