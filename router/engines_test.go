@@ -239,7 +239,9 @@ func TestTwoEnginesShareTheWork(t *testing.T) {
 			return "re: " + turn.Message.Text, nil
 		}
 	}
+	heard := b.Listens()
 	routertest.StartBoth(a.Rig, b.Rig)
+	b.Until("it listens", heard.Begun) // or the other does it all before
 	const convs, each = 12, 6
 	for i := range each {
 		for c := range convs {

@@ -122,7 +122,7 @@ func TestSecondUnknownIsFinal(t *testing.T) {
 		r.Platform.Say("c1", "ada", "hello")
 		r.Until("it was tried", func() bool { return len(r.Platform.Tries()) == 1 })
 		r.Platform.Say("c2", "bob", "other")
-		r.Until("both tries were made", func() bool { return len(r.Platform.Tries()) == 3 })
+		r.Until("both tries were made", func() bool { return len(r.Platform.Tries()) >= 3 })
 		r.Platform.Say("c1", "ada", "next")
 		r.Await(2)
 		unknown := r.Deliveries("unknown")

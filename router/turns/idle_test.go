@@ -3,8 +3,6 @@ package turns_test
 import (
 	"testing"
 	"time"
-
-	"switchboard/router/routertest"
 )
 
 // idled lists the events that say that the session rests.
@@ -27,14 +25,14 @@ func (r *rig) idled(session string) (n int) {
 
 func TestIdleSessionIsNotedOnce(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Config.IdleTimeout = 600 * time.Millisecond
+		r.Config.IdleTimeout = 2 * time.Second
 		release := r.Brain.Held("long")
 		r.Start()
 		r.Platform.Say("c2", "bob", "long")
 		r.Platform.Say("c1", "ada", "one")
 		r.Await(1)
 		r.Until("it rests", func() bool { return r.idled("play:c1") == 1 })
-		time.Sleep(time.Second)
+		time.Sleep(r.Config.IdleTimeout + time.Second)
 		if a, b := r.idled("play:c1"), r.idled("play:c2"); a != 1 || b != 0 {
 			t.Errorf("noted %d times, and %d times with a turn that runs", a, b)
 		}
@@ -50,21 +48,22 @@ func TestIdleSessionIsNotedOnce(t *testing.T) {
 func TestTwoEnginesNoteAnIdleSessionOnce(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	a.Config.IdleTimeout, b.Config.IdleTimeout = 3*time.Second, 3*time.Second
+	a.Config.IdleTimeout, b.Config.IdleTimeout = 6*time.Second, 6*time.Second
 	a.Config.Workers = 1
 	release := a.Brain.Held("busy")
-	routertest.StartBoth(a.Rig, b.Rig)
+	a.Start()
+	a.Until("the channel is held", a.Connected)
 	a.Platform.Say("c1", "ada", "one")
 	a.Await(1)
-	time.Sleep(500 * time.Millisecond) // its one worker is free again, or the other engine would take what comes
-	a.Begins("c2", "bob", "busy")
+	a.Begins("c2", "bob", "busy") // before another could take it
+	b.Start()
 	a.Platform.Say("c1", "ada", "two")
 	a.Await(2)
 	if b.Brain.Ran("two") != 1 {
 		t.Fatal("the other engine did not work on it")
 	}
 	a.Until("it rests", func() bool { return a.idled("play:c1") == 1 })
-	time.Sleep(4 * time.Second)
+	time.Sleep(a.Config.IdleTimeout + time.Second)
 	if n := a.idled("play:c1"); n != 1 {
 		t.Errorf("noted %d times", n)
 	}

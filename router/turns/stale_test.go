@@ -128,12 +128,12 @@ func TestStaleInAGroupIsOfferedToEachPerson(t *testing.T) {
 // A session that was only busy is not stale.
 func TestBusyIsNotStale(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Config.StaleAfter = 3 * time.Second // no machine is that slow to begin a turn
+		r.Config.StaleAfter = 8 * time.Second // no machine is that slow to begin a turn
 		release := r.Brain.Held("busy")
 		r.Start()
 		r.Begins("c1", "ada", "busy")
 		r.Platform.Say("c1", "ada", "waits")
-		time.Sleep(3500 * time.Millisecond)
+		time.Sleep(r.Config.StaleAfter + 500*time.Millisecond)
 		release()
 		r.Same("the answers", routertest.Texts(r.Await(2)), []string{"re: busy", "re: waits"})
 	})
@@ -153,7 +153,7 @@ func TestMessageWithAWrongClockIsNotStale(t *testing.T) {
 // does not count against it.
 func TestLateAnswerSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, r *rig) {
-		r.Config.StaleAfter = 3 * time.Second // no machine is that slow to begin a turn
+		r.Config.StaleAfter = 8 * time.Second // no machine is that slow to begin a turn
 		began := make(chan struct{}, 1)
 		var started time.Time
 		r.Brain.Think = func(ctx context.Context, turn agent.Turn) (string, error) {
@@ -167,14 +167,14 @@ func TestLateAnswerSaysSo(t *testing.T) {
 		<-began
 		r.End()
 		first := started
-		time.Sleep(3500 * time.Millisecond)
+		time.Sleep(r.Config.StaleAfter + 500*time.Millisecond)
 		r.Brain.Think = func(_ context.Context, turn agent.Turn) (string, error) {
 			started = turn.StartedAt
 			return "here", nil
 		}
 		r.Start()
 		r.Shows(1, "This comes late: I was away for a moment.\n\nhere")
-		if away := started.Sub(first); away < 3300*time.Millisecond {
+		if away := started.Sub(first); away < r.Config.StaleAfter+300*time.Millisecond {
 			t.Errorf("its time began %s later", away)
 		}
 	})
