@@ -206,8 +206,7 @@ func TestEndedConnectionIsReplaced(t *testing.T) {
 			})
 		}
 		all.Wait()
-		s.Do("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'")
-		time.Sleep(100 * time.Millisecond)
+		s.Do("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND application_name LIKE 'switchboard%'") // waits for their end
 	}
 	if !slices.ContainsFunc(h.Accept(storetest.Entry("z", "z", "hello")), func(a intake.Accepted) bool { return a.TurnID != 0 }) {
 		t.Error("not accepted")

@@ -100,7 +100,7 @@ func TestSessionLockedForAMomentIsClaimed(t *testing.T) {
 	db := storetest.Postgres(t)
 	h := newHouse(t, db)
 	got := 0
-	for i := range 6 {
+	for i := 0; i < 100 && got == 0; i++ { // a slow machine misses some
 		session := h.Accept(storetest.Entry(storetest.NameOf(int64(i)), storetest.NameOf(int64(i)), "hello"))[0].SessionID
 		holds, ended := make(chan struct{}), make(chan error, 1)
 		go func() {
@@ -120,7 +120,7 @@ func TestSessionLockedForAMomentIsClaimed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got < 1 { // a slow machine misses some
-		t.Errorf("%d of 6 were claimed after a wait", got)
+	if got == 0 {
+		t.Error("none was claimed after a wait")
 	}
 }

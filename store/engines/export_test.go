@@ -43,7 +43,7 @@ var (
 func (e *Engine) Abandon() error {
 	e.lose()
 	e.dropLock()
-	for end := time.Now().Add(5 * time.Second); e.db.PG() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); e.db.PG() && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		var locked bool
 		err := e.db.Read(context.Background(), "look", func(t *database.Tx) error {
 			_, err := t.Row("SELECT sb_locked(?)", []any{e.id}, &locked)

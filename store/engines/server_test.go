@@ -2,6 +2,7 @@ package engines_test
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,11 +26,14 @@ func TestServerThatComesBackFindsNobodyDead(t *testing.T) {
 	b.runs()
 	guarded, done := a.Engine.Guard(t.Context())
 	defer done()
-	s.Stop()
-	wait(t, "they miss their locks", func() bool { return !a.Engine.Safe() && !b.Engine.Safe() })
+	var stopping sync.WaitGroup
+	stopping.Go(s.Stop) // which may take longer than a side effect goes on
+	wait(t, "it misses its lock", func() bool { return !a.Engine.Safe() })
 	if guarded.Err() != nil {
 		t.Error("a side effect was ended at once")
 	}
+	stopping.Wait()
+	wait(t, "so does the other", func() bool { return !b.Engine.Safe() })
 	wait(t, "side effects are ended", func() bool { return over(guarded) })
 	time.Sleep(13 * time.Second)
 	s.Start()
