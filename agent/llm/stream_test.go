@@ -225,11 +225,11 @@ func TestRateLimitedStreamIsTriedAgain(t *testing.T) {
 	if err != nil || resp.Text != "hi" || srv.Count() != 3 {
 		t.Errorf("answer %q after %d requests, error %v", resp.Text, srv.Count(), err)
 	}
-	srv.Script(llmtest.RateLimited(2 * time.Second))
+	srv.Script(llmtest.RateLimited(6 * time.Second))
 	q := s.question(nil)
-	q.Stall = time.Second // less than the wait that is asked for
+	q.Stall = 5 * time.Second // less than the wait that is asked for
 	_, err = models(t, srv.URL()).Complete(t.Context(), "smart", q)
-	if limit, ok := errors.AsType[*llm.RateLimitError](err); !ok || limit.RetryAfter != 2*time.Second || srv.Count() != 4 {
+	if limit, ok := errors.AsType[*llm.RateLimitError](err); !ok || limit.RetryAfter != 6*time.Second || srv.Count() != 4 {
 		t.Errorf("error %v after %d requests", err, srv.Count())
 	}
 }
@@ -242,7 +242,7 @@ func TestSilenceStallsAStreamAndLengthDoesNot(t *testing.T) {
 		asOne  bool
 		stalls bool
 	}{
-		"steady":         {reply: llmtest.Reply{Text: strings.Repeat("w ", 12), Pause: 120 * time.Millisecond}},
+		"steady":         {reply: llmtest.Reply{Text: strings.Repeat("w ", 12), Pause: 300 * time.Millisecond}},
 		"never begins":   {reply: llmtest.Hang(), stalls: true},
 		"stops":          {reply: llmtest.Reply{Text: "a few words", Pause: time.Millisecond, HangAt: 2}, stalls: true},
 		"as one, late":   {reply: llmtest.Reply{Text: "hi", Delay: 5 * time.Second}, asOne: true, stalls: true},
@@ -254,7 +254,7 @@ func TestSilenceStallsAStreamAndLengthDoesNot(t *testing.T) {
 			srv.Script(tt.reply)
 			var s shown
 			q := s.question(nil)
-			q.Stall = time.Second
+			q.Stall = 3 * time.Second
 			if tt.asOne {
 				q.Stream = nil
 			}
@@ -269,7 +269,7 @@ func TestSilenceStallsAStreamAndLengthDoesNot(t *testing.T) {
 	srv.Script(llmtest.Reply{Text: strings.Repeat("w ", 1000), Pause: 10 * time.Millisecond})
 	var s shown
 	q := s.question(nil)
-	q.Stall, q.Timeout = time.Minute, 1500*time.Millisecond
+	q.Stall, q.Timeout = time.Minute, 4*time.Second
 	if _, err := models(t, srv.URL()).Complete(t.Context(), "smart", q); !errors.Is(err, llm.ErrStalled) || len(s.texts) == 0 {
 		t.Errorf("a stream that never ends: error %v, shown %d texts", err, len(s.texts))
 	}

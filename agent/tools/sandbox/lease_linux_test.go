@@ -17,7 +17,7 @@ import (
 func TestTreeDiesWithTheLease(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, lifted bool) {
-		const lasts = 3 * time.Second
+		const lasts = 6 * time.Second
 		marker := newMarker()
 		role, err := json.Marshal(engineRole{Command{Lifted: lifted, Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}, lasts})
 		if err != nil {
