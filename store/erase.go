@@ -53,6 +53,7 @@ type eraser struct {
 	sealing           int64 // the fence of the sealer's lease
 	toMessage, toTurn int64 // those that were there when it began
 	last              int64 // the newest turn that may have read what is erased
+	everywhere        bool  // what they gave may stand in the prompts of every chat
 
 	wrote, spoke map[int64]bool            // conversations and sessions that have messages of theirs
 	sent         map[int64]map[string]bool // files that others were sent, by session
@@ -242,6 +243,9 @@ func (e *eraser) begin(ctx context.Context) error {
 		}
 		if err == nil {
 			_, err = t.Row(newest, nil, &e.toMessage, &e.toTurn)
+		}
+		if err == nil {
+			e.everywhere, err = t.Has(fmt.Sprintf(gaveAll, e.marks), append(slices.Clone(e.who), "person "+e.audit.Hash)...)
 		}
 		for _, name := range e.audit.Names {
 			if err == nil {

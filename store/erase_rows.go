@@ -39,6 +39,10 @@ const (
 	namesOf = `
 		SELECT DISTINCT person AS name FROM messages WHERE person <> '' AND identity IN (%s) AND person <> ?
 			AND person NOT IN (SELECT name FROM people) AND person NOT IN (SELECT name FROM people_away) ORDER BY person`
+	// gaveAll: they gave something for everybody, or did before an erasure that was cut off.
+	gaveAll = `
+		SELECT 1 WHERE EXISTS (SELECT 1 FROM memories WHERE scope = 'global' AND person IN (%s))
+			OR (SELECT outcome FROM audit WHERE action = 'memory.erase' AND target = ? ORDER BY id DESC LIMIT 1) = 'begun'`
 	newest      = `SELECT coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM turns), 0)`
 	openOf      = `SELECT id FROM turns WHERE person IN (%s) AND state IN ('queued', 'running', 'waiting') ORDER BY id LIMIT 1`
 	eraseCounts = `
@@ -176,7 +180,7 @@ type chat struct {
 	Summed         bool // it has a summary
 	Own            bool // it is theirs alone
 	Touched        bool // they spoke there, or it was asked there what they want
-	Near           bool // or in another of the group, where what is remembered of it surfaces
+	Near           bool // or in another of the group, or what they gave for everybody: what is remembered of it surfaces there
 }
 
 const (
@@ -187,12 +191,12 @@ const (
 	othersIn   = `SELECT 1 FROM messages WHERE session_id = ? AND person <> '' AND person NOT IN (%s) LIMIT 1`
 	speakers   = `SELECT DISTINCT person AS name FROM messages WHERE session_id = ? AND person <> '' ORDER BY person`
 	hasPrompts = `
-		SELECT 1 FROM turns t WHERE t.session_id = ? AND (EXISTS (SELECT 1 FROM llm_bodies b WHERE b.turn_id = t.id)
+		SELECT 1 FROM turns t WHERE t.session_id = ? AND (t.state IN ('running', 'waiting') OR EXISTS (SELECT 1 FROM llm_bodies b WHERE b.turn_id = t.id)
 			OR EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = t.id AND k.tool LIKE 'memory.%' AND k.output <> '')) LIMIT 1`
-	// reading are turns of others that may have read what is erased, and go on; elsewhere only those that searched.
+	// reading are turns that may have read what is erased, and go on, those that they began meanwhile too; elsewhere only those that searched.
 	reading = `
 		SELECT count(*) FROM turns t WHERE t.session_id = ? AND t.id <= ? AND (t.state IN ('running', 'waiting') OR t.state = 'queued' AND t.calls > 0)
-			AND t.person NOT IN (%s) AND (CAST(? AS boolean) OR EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = t.id AND k.tool LIKE 'memory.%%' AND k.output <> ''))`
+			AND (CAST(? AS boolean) OR EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = t.id AND k.tool LIKE 'memory.%' AND k.output <> ''))`
 	// eraseEvents: what a turn of theirs did is told nobody again.
 	eraseEvents = `
 		DELETE FROM events WHERE session_id = ? AND n IN (
@@ -255,7 +259,7 @@ func (e *eraser) list(t *database.Tx) ([]chat, error) {
 	}
 	for i := range all {
 		c := &all[i]
-		c.Near = c.Touched || !c.Direct && groups[[2]string{c.Channel, c.Place}]
+		c.Near = e.everywhere || c.Touched || !c.Direct && groups[[2]string{c.Channel, c.Place}]
 	}
 	return all, err
 }
@@ -321,7 +325,7 @@ func (e *eraser) chat(ctx context.Context, c *chat) (open int64, err error) {
 			if _, found, err := sessions.Lock(t, c.ID); err != nil || !found {
 				return 0, err
 			}
-			if _, err = t.Row(fmt.Sprintf(reading, e.marks), slices.Concat([]any{c.ID, e.last}, e.who, []any{c.Near}), &open); err != nil {
+			if _, err = t.Row(reading, []any{c.ID, e.last, c.Near}, &open); err != nil {
 				return 0, err
 			}
 			if prompts, err = t.Exec(erasePrompts, c.ID); err != nil || prompts == batchRows {

@@ -56,6 +56,10 @@ const (
 const sayer = `CASE r.kind WHEN 'memory' THEN (SELECT y.person FROM memories y WHERE y.id = r.ref)
 	WHEN 'message' THEN (SELECT y.person FROM messages y WHERE y.id = r.ref) WHEN 'result' THEN (SELECT y.person FROM turns y WHERE y.id = r.ref) END`
 
+// sinceThen: not what somebody said who had the name of a person before. Their memories are gone.
+const sinceThen = `NOT EXISTS (SELECT 1 FROM people p WHERE p.name = ? AND p.created_at > CASE r.kind
+	WHEN 'message' THEN (SELECT y.created_at FROM messages y WHERE y.id = r.ref) WHEN 'result' THEN (SELECT y.created_at FROM turns y WHERE y.id = r.ref) END)`
+
 // seen is the condition on rows r that a query may see, with its arguments.
 func seen(q *memory.Query, now int64) (where string, args []any) {
 	marks, args := database.In(q.Scopes)
@@ -88,8 +92,8 @@ func seen(q *memory.Query, now int64) (where string, args []any) {
 		args = append(args, q.Session, q.Since)
 	}
 	if q.By != "" {
-		where += ` AND (r.scope = 'global' OR ` + sayer + ` = ?)`
-		args = append(args, database.Clean(q.By))
+		where += ` AND (r.scope = 'global' OR ` + sayer + ` = ? AND ` + sinceThen + `)`
+		args = append(args, database.Clean(q.By), database.Clean(q.By))
 	}
 	return where, args
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"switchboard/agent/memory"
+	"switchboard/channels"
+	"switchboard/router/core"
 	"switchboard/store"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -255,6 +257,40 @@ func TestRecallOfVeryCommonWords(t *testing.T) {
 		q.Loose = true
 		if got := recalled(t, db, "harbour", q); strings.Count(got, "harbour") != memory.MaxCount {
 			t.Errorf("one, asked for: %q", got)
+		}
+	})
+}
+
+// In a group, who is called as somebody was before does not find what that one said there.
+func TestNamesakeFindsNothingOfTheOther(t *testing.T) {
+	each(t, func(t *testing.T, h *storetest.House) {
+		person := func(name string) {
+			t.Helper()
+			if _, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: name, Role: core.RoleAdmin, Identities: []string{"tg:1"}}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tells := func(id, text string) {
+			e := storetest.By(storetest.Entry("g", id, text), "ann")
+			e.Event.Conversation.Kind, e.Event.Conversation.Place = channels.Group, "g"
+			h.Accept(e)
+			h.Exec("UPDATE turns SET state = 'done', finished_at = 1 WHERE state IN ('queued', 'running')")
+			rest(h, resting(h, learned("", "")))
+		}
+		q := memory.Query{Scopes: []memory.Scope{"group:tg:g"}, By: "ann", Said: true, Tainted: true}
+		person("ann")
+		tells("1", "the harbour key hangs at the door")
+		if got := recalled(t, h.DB, "harbour key?", q); got != "the harbour key hangs at the door" {
+			t.Errorf("who said it finds %q", got)
+		}
+		h.Exec("DELETE FROM people WHERE name = 'ann'") // an admin removed them
+		person("ann")
+		if got := recalled(t, h.DB, "harbour key?", q); got != "" {
+			t.Errorf("who is called so finds %q", got)
+		}
+		tells("2", "the harbour key is lost")
+		if got := recalled(t, h.DB, "harbour key?", q); got != "the harbour key is lost" {
+			t.Errorf("of their own they find %q", got)
 		}
 	})
 }

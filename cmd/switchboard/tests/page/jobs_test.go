@@ -231,6 +231,7 @@ func TestReminderIsSeenOnEveryPage(t *testing.T) {
 		}
 		root.clicks(`#sessions a`)
 		root.reads("stretch")
+		root.Await("it is read", `document.querySelector("#live") && !`+unread)
 		for i, path := range []string{"/settings", "/now", "/me", "/"} {
 			adds("in 1 hour", i+1)
 			root.opens(path)
