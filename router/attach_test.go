@@ -301,10 +301,9 @@ func (n *named) Name() string { return n.name }
 func TestDetachedChannelGoesToAnotherEngine(t *testing.T) {
 	t.Parallel()
 	a, b := twins(t)
-	routertest.StartBoth(a.Rig, b.Rig)
 	release := a.Brain.Held("0")
 	defer release()
-	a.Begins("c1", "ada", "0")
+	routertest.StartBusy(a.Rig, b.Rig, "c1", "ada", "0")
 	a.detach()
 	a.Until("the other engine has the channel", b.Connected)
 	a.Platform.Say("c1", "ada", "1")

@@ -78,8 +78,7 @@ func TestCancelOfADeadEnginesTurnIsDoneByTheNext(t *testing.T) {
 		}
 		return "", nil
 	}
-	routertest.StartBoth(a.Rig, b.Rig)
-	a.Begins("c1", "ada", "long")
+	routertest.StartBusy(a.Rig, b.Rig, "c1", "ada", "long")
 	if err := b.Router.Cancel(t.Context(), a.Turns()[0].ID, people.LocalActor("owner")); err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +203,7 @@ func TestEditRestartsATurnOfAnotherEngine(t *testing.T) {
 		}
 		return "re: " + turn.Message.Text, nil
 	}
-	routertest.StartBoth(a.Rig, b.Rig)
-	a.Begins("c2", "bob", "busy")
+	routertest.StartBusy(a.Rig, b.Rig, "c2", "bob", "busy")
 	id := a.Platform.Say("c1", "ada", "wrong")
 	a.Until("the other engine works on it", func() bool { return b.Brain.Ran("wrong") == 1 })
 	a.Platform.Edit("c1", id, "right")
@@ -225,8 +223,7 @@ func TestNewPersonOfAnotherEngineIsKnownHere(t *testing.T) {
 		known <- b.Roster.Named(turn.Person.Name) != nil
 		return "re: " + turn.Message.Text, nil
 	}
-	routertest.StartBoth(a.Rig, b.Rig)
-	a.Begins("c1", "ada", "busy")
+	routertest.StartBusy(a.Rig, b.Rig, "c1", "ada", "busy")
 	a.Platform.Write(scripted.Message{Conversation: "c9", User: "zoe", Text: "hello"})
 	a.Await(1)
 	if !<-known {

@@ -26,10 +26,7 @@ func TestTurnWithoutAWorkerGoesToAnotherEngine(t *testing.T) {
 	release := a.Brain.Held("long")
 	defer release()
 	heard := b.Listens()
-	a.Start()
-	a.Until("the channel is held", a.Connected)
-	a.Begins("c1", "ada", "long") // before another could take it
-	b.Start()
+	routertest.StartBusy(a.Rig, b.Rig, "c1", "ada", "long")
 	b.Until("it listens", heard.Begun)
 	for i := range 3 {
 		text := fmt.Sprintf("hello %d", i)
@@ -59,9 +56,8 @@ func TestCancelFromAnotherEngineStopsTheTurn(t *testing.T) {
 			a.Wakes, b.Wakes = c.wakes(a.DB), c.wakes(b.DB)
 			heard := a.Listens()
 			defer a.Brain.Held("long")()
-			routertest.StartBoth(a.Rig, b.Rig)
+			routertest.StartBusy(a.Rig, b.Rig, "c1", "ada", "long")
 			a.Until("it listens", func() bool { return c.heard == 0 || heard.Begun() })
-			a.Begins("c1", "ada", "long")
 			if err := b.Router.Cancel(t.Context(), a.Turns()[0].ID, people.LocalActor("owner")); err != nil {
 				t.Fatal(err)
 			}
@@ -88,14 +84,16 @@ func TestSessionWithoutAFreeWorkerIsGivenBack(t *testing.T) {
 		}
 		return inner(ctx, turn)
 	}
-	routertest.StartBoth(a.Rig, b.Rig)
+	a.Start()
+	a.Until("the channel is held", a.Connected)
+	a.Begins("c1", "ada", "ada's own")
 	group := func(n int, user, text string) {
 		e := routertest.Event(n, "group", user, text)
 		a.Accept(e)
 	}
-	a.Begins("c1", "ada", "ada's own")
 	group(1, "bob", "bob's")
 	a.Until("bob's runs", func() bool { return a.Brain.Ran("bob's") == 1 })
+	b.Start() // now that it cannot take these
 	group(2, "ada", "ada's in the group")
 	group(3, "bob", "bob's second")
 	began := time.Now()

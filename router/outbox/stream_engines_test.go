@@ -275,8 +275,7 @@ func TestStreamReachesTheClientsEngine(t *testing.T) {
 	defer a.Brain.Held("busy")()
 	text := numbered(20)
 	b.Agent = writing(text, 200*time.Millisecond)
-	routertest.StartBoth(a.Rig, b.Rig)
-	a.Begins("c0", "bob", "busy")
+	routertest.StartBusy(a.Rig, b.Rig, "c0", "bob", "busy")
 	here.say(a, 1, "count")
 	a.Until("the text is shown and gone", func() bool { return strings.HasSuffix(fmt.Sprint(here.texts()), `""]`) })
 	grown := 0

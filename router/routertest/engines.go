@@ -37,6 +37,15 @@ func StartBoth(a, b *Rig) {
 	b.Start()
 }
 
+// StartBusy is StartBoth once a works on what somebody wrote, which b cannot take then.
+func StartBusy(a, b *Rig, conv, user, text string) {
+	a.T.Helper()
+	a.Start()
+	a.Until("the channel is held", a.Connected)
+	a.Begins(conv, user, text)
+	b.Start()
+}
+
 // Connected says that this rig's engine holds the channel and speaks with the platform.
 func (r *Rig) Connected() bool {
 	return slices.ContainsFunc(r.Router.Connections.Statuses(), func(s channels.Status) bool {
