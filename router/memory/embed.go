@@ -114,7 +114,8 @@ type passage struct {
 }
 
 // all makes the vectors of what has none, under the lease.
-func (e *Embedder) all(ctx context.Context, name string, through *passage) error {
+func (e *Embedder) all(ctx context.Context, name string, through *passage) (err error) {
+	defer caught(&err)
 	list, err := e.Vectors.Unembedded(ctx, through.model, through.after, 1)
 	if err != nil || len(list) == 0 {
 		return err

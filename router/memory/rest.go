@@ -3,6 +3,8 @@ package memory
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -182,8 +184,16 @@ func (r *Rester) failed(ctx context.Context, now *Resting, err error) {
 	}
 }
 
+// caught has a panic be an error: what goes wrong at rest ends nothing else.
+func caught(err *error) {
+	if fault := recover(); fault != nil {
+		*err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
+	}
+}
+
 // piece does the next thing that is to be done there, if there is one.
 func (r *Rester) piece(ctx context.Context, now *Resting) (did bool, err error) {
+	defer caught(&err)
 	now.Denied = r.Settings().DeniedCategories
 	if more, err := r.Rests.IndexRest(ctx, now); err != nil || more {
 		return more, err

@@ -263,6 +263,28 @@ func TestRestIsTriedAgainLater(t *testing.T) {
 	})
 }
 
+// What panics at rest is a fault of that session, and the others' work goes on.
+func TestPanicAtRestEndsNothingElse(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *storetest.House) {
+		m := learned("Ada likes tea.", "SUMMARY")
+		m.hook = func() {
+			if strings.Contains(fmt.Sprint(m.asked[len(m.asked)-1]), "boom") {
+				panic("boom")
+			}
+		}
+		says(h, "c1", "boom", "boom", "boom")
+		says(h, "c2", "one", "two", "three")
+		rest(h, resting(h, m))
+		if got := rows(h, "SELECT rest_tries || substr(rest_fault, 1, 11) AS line FROM sessions ORDER BY id"); got != "1panic: boom\n0" {
+			t.Errorf("left undone: %s", got)
+		}
+		if got := rows(h, memoriesOf); !strings.Contains(got, "Ada likes tea.") {
+			t.Errorf("remembered:\n%s", got)
+		}
+	})
+}
+
 func TestConsolidationIsOfOneMomentAndCanBeTakenBack(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *storetest.House) {
