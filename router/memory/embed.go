@@ -14,6 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/internal/retry"
 	"switchboard/router/core"
+	"switchboard/router/plain"
 )
 
 const (
@@ -131,7 +132,7 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 			e.Log.WarnContext(ctx, "a lease was not given back", "error", err)
 		}
 	}()
-	var fault error // of somebody, whose money may be used up
+	var fault error // of somebody
 	faults := 0
 	for {
 		list, err := e.Vectors.Unembedded(ctx, through.model, through.after, embedLook)
@@ -155,6 +156,8 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 					return nil // another engine is at it
 				} else if err != nil && (llm.Away(err) || ctx.Err() != nil) {
 					return err
+				} else if errors.Is(err, plain.ErrOverLimit) {
+					break // they may pay tomorrow, and the others do today
 				} else if err != nil {
 					fault, faults = err, faults+1
 					break
@@ -229,7 +232,8 @@ func (b byMeaning) Search(ctx context.Context, q memory.Query) (memory.Found, er
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		var err error
-		if near, err = b.by.near(ctx, name, is, &q); err != nil && ctx.Err() == nil {
+		near, err = b.by.near(ctx, name, is, &q)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, plain.ErrOverLimit) { // others may pay
 			b.by.rest()
 			b.by.Log.WarnContext(ctx, "recalling by words alone for a while", "model", is, "pause", askPause, "error", err)
 		}
@@ -247,7 +251,8 @@ func (b byMeaning) Search(ctx context.Context, q memory.Query) (memory.Found, er
 }
 
 // near is what is near to a query by its meaning.
-func (e *Embedder) near(ctx context.Context, name, model string, q *memory.Query) ([]memory.Hit, error) {
+func (e *Embedder) near(ctx context.Context, name, model string, q *memory.Query) (hits []memory.Hit, err error) {
+	defer caught(&err)
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
 	person := q.Person()
@@ -262,7 +267,6 @@ func (e *Embedder) near(ctx context.Context, name, model string, q *memory.Query
 	}
 	e.mu.Unlock()
 	var vectors [][]float32
-	var err error
 	if unrelated != nil {
 		vectors, err = e.make(ctx, person, name, model, askWait, []string{text})
 	}

@@ -17,6 +17,7 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
+	"switchboard/router/plain"
 	"switchboard/store"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -32,6 +33,7 @@ type embeddings struct {
 	payers    map[string]bool
 	refuse    string // a text with it is refused
 	err       error
+	broke     string // who may spend nothing more
 }
 
 func (e *embeddings) ask(_ context.Context, person, name string, req llm.Request) (llm.Response, error) {
@@ -40,6 +42,9 @@ func (e *embeddings) ask(_ context.Context, person, name string, req llm.Request
 	response := llm.Response{Exchange: llm.Exchange{Provider: "fake", Model: strings.TrimPrefix(name, "fake/")}}
 	if e.err != nil {
 		return response, e.err
+	}
+	if e.broke != "" && person == e.broke {
+		return response, plain.ErrOverLimit
 	}
 	e.payers[person] = true
 	for _, text := range req.Embed {
@@ -92,6 +97,12 @@ func newEmbedding(t testing.TB, db *store.DB) *embedding {
 // all has vectors made of all that is to have one.
 func (e *embedding) all() {
 	e.Helper()
+	e.allBut(0)
+}
+
+// allBut is all but of so many.
+func (e *embedding) allBut(n int64) {
+	e.Helper()
 	ctx, stop := context.WithCancel(e.Ctx)
 	var working sync.WaitGroup
 	working.Go(func() { e.by.Run(ctx) })
@@ -100,7 +111,7 @@ func (e *embedding) all() {
 		if err != nil {
 			e.Error(err)
 		}
-		return made == all
+		return made == all-n
 	})
 	stop()
 	working.Wait()
@@ -362,6 +373,32 @@ func TestEmbeddingsThatFail(t *testing.T) {
 }
 
 // Who asks for memories alone finds no messages by their meaning, and who asks for what was said no memories.
+// Who may spend nothing more is found things by their words, and all others go on.
+func TestWhoMaySpendNothingStopsNobody(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		e := newEmbedding(t, db)
+		bo := memory.OfPerson("bo")
+		said(t, db, memory.Entry{Scope: bo, Person: "bo", Text: carFact})
+		e.all()
+		e.set(func(e *embeddings) { e.broke = "bo" })
+		var list []memory.Entry
+		for i := range 20 {
+			list = append(list, memory.Entry{Scope: bo, Person: "bo", Text: fmt.Sprint("note ", i)})
+		}
+		said(t, db, append(list, memory.Entry{Scope: ada, Person: "ada", Text: carFact})...)
+		e.allBut(int64(len(list)))
+		if got := e.finds(carQuestion, in(bo)); got != "" {
+			t.Errorf("bo finds %q", got)
+		}
+		if got := e.finds(carQuestion, in(ada)); got != carFact {
+			t.Errorf("ada finds %q", got)
+		}
+		e.set(func(e *embeddings) { e.broke = "" })
+		e.all()
+	})
+}
+
 func TestMeaningKeepsToWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
