@@ -4,25 +4,76 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
+	"switchboard/store"
 	"switchboard/store/storetest"
 )
+
+// longPast is the variable that says how many turns a session has behind it.
+const longPast = "SWITCHBOARD_TEST_TURNS"
 
 // longTurns is how long a session's past is: enough to show a scan, or what the
 // environment says.
 func longTurns(t *testing.T) int {
 	t.Helper()
-	text := os.Getenv("SWITCHBOARD_TEST_TURNS")
+	text := os.Getenv(longPast)
 	if text == "" {
 		return 5000
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		t.Fatalf("SWITCHBOARD_TEST_TURNS: %v", err)
+		t.Fatalf("%s: %v", longPast, err)
 	}
 	return n
+}
+
+// The 100,000th turn of a session is as fast as its 100th.
+func TestLongSessionStaysFast(t *testing.T) {
+	if os.Getenv(longPast) == "" {
+		t.Skip("a figure, which depends on what else the machine does: make long measures it")
+	}
+	storetest.Each(t, func(t *testing.T, db *store.DB) {
+		h := newHouse(t, db)
+		hold := h.Hold()
+		for i, name := range []string{"young", "old"} {
+			if err := h.message(hold, name, int64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.age("young", 100)
+		for left := longTurns(t); left > 0; left -= 5000 { // no statement may take long
+			h.age("old", min(left, 5000))
+		}
+		took := map[string][]time.Duration{}
+		for i := range 60 { // in alternation: both meet the same moments
+			if db.Kind() == "postgres" {
+				h.Renew()
+			}
+			for j := range 2 {
+				name := []string{"young", "old"}[(i+j)%2]
+				began := time.Now()
+				if err := h.message(hold, name, int64(10*(i+1)+len(name))); err != nil {
+					t.Fatal(err)
+				}
+				took[name] = append(took[name], time.Since(began))
+			}
+		}
+		young, old := quick(took["young"]), quick(took["old"])
+		t.Logf("%s: %s in a session of 100 turns, %s in one of %d", db.Kind(), young, old, longTurns(t))
+		if old > young*3/2+300*time.Microsecond {
+			t.Errorf("a turn takes %s after %d others, and %s after 100", old, longTurns(t), young)
+		}
+	})
+}
+
+// quick is what a quarter of them took at most: what else the machine does then shows less than in the middle.
+func quick(took []time.Duration) time.Duration {
+	slices.Sort(took)
+	return took[len(took)/4]
 }
 
 // age gives a session n turns that were answered, as message writes them.

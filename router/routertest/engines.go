@@ -18,7 +18,7 @@ import (
 // connection pool and an engine of its own. Whoever is started first holds the channel.
 func Twins[R Own](t *testing.T) (a, b *R) {
 	t.Helper()
-	address := storetest.PostgresURL(t)
+	address := storetest.MigratedURL(t)
 	open := func() *Rig {
 		r := newRig(t, storetest.Opened(t, address, "", slog.New(slog.DiscardHandler)))
 		r.Address = address

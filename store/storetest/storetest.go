@@ -68,28 +68,40 @@ func Main(m *testing.M) { testkit.Main(m, 8) }
 // SQLite is a migrated store in a file of its own, closed when the test ends.
 func SQLite(t testing.TB) *store.DB {
 	t.Helper()
+	return Opened(t, "sqlite:"+SQLiteFile(t, t.TempDir()), "", Quiet)
+}
+
+// SQLiteFile is the path of a migrated, empty database in a data folder, as the program calls it.
+func SQLiteFile(t testing.TB, folder string) string {
+	t.Helper()
 	file, err := migratedFile()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "switchboard.db")
+	path := filepath.Join(folder, "switchboard.db")
 	if err := os.WriteFile(path, file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return Opened(t, "sqlite:"+path, "", Quiet)
+	return path
 }
 
 // Postgres is a migrated store in a database of its own, dropped when the test ends.
 func Postgres(t testing.TB) *store.DB {
 	t.Helper()
+	return Opened(t, MigratedURL(t), "", Quiet)
+}
+
+// MigratedURL is PostgresURL of a migrated database, for what takes no interest in its first start.
+func MigratedURL(t testing.TB) string {
+	t.Helper()
 	if os.Getenv(foreign) == "" {
-		return Opened(t, newDatabase(t, migratedDatabase), "", Quiet)
+		return newDatabase(t, migratedDatabase)
 	}
 	address := PostgresURL(t) // nobody would remove the migrated database from a server that stays
 	if err := migrate(address); err != nil {
 		t.Fatal(err)
 	}
-	return Opened(t, address, "", Quiet)
+	return address
 }
 
 // PostgresURL is the address of an empty database, for [store] url. A row that names

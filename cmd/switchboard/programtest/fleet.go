@@ -47,11 +47,11 @@ func NewFleet(r *Rig, url string, names ...string) *Fleet {
 	return f
 }
 
-// TwoEngines is a fleet of two on an empty schema, whose planner is the fake model
+// TwoEngines is a fleet of two on an empty database, whose planner is the fake model
 // and whose people are admins.
 func TwoEngines(t *testing.T, extra string, people ...string) *Fleet {
 	t.Helper()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	return NewFleet(NewRig(t, people, "[agent]\nplanner = \"fake/model\"\n[router]\nrate_person = \"off\"\n"+extra), url, "one", "two")
 }
 

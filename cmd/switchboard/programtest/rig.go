@@ -29,6 +29,7 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router/outbox"
 	"switchboard/router/turns"
+	"switchboard/store/storetest"
 )
 
 // Root is the repository's folder, seen from that of a theme.
@@ -152,6 +153,11 @@ func NewRig(t testing.TB, people []string, extra string) *Rig {
 		}
 	})
 	r.Addr = shown.Addr()
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	storetest.SQLiteFile(t, data) // a migration takes longer than a start
 	r.Server = newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))
 	settings := fmt.Sprintf(`data_dir = %q
 [llm.providers.fake]
@@ -163,7 +169,7 @@ kind = "scripted"
 addr = %q
 tools_deny = []
 %s
-`, filepath.Join(dir, "data"), r.Model.URL(), r.Addr, extra)
+`, data, r.Model.URL(), r.Addr, extra)
 	var b strings.Builder
 	b.WriteString(settings)
 	for _, p := range people {

@@ -35,7 +35,7 @@ func newSite(t *testing.T, database, extra string) *site {
 	s := &site{address: testkit.FreeAddress(t)}
 	settings := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
 	if database == "postgres" {
-		s.url = storetest.PostgresURL(t)
+		s.url = storetest.MigratedURL(t)
 		settings += fmt.Sprintf("[store]\nurl = %q\n", s.url)
 	}
 	for _, name := range []string{"ada", "bob"} {
