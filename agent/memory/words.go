@@ -198,6 +198,21 @@ func HasAll(words string, terms []Term) bool {
 	return len(terms) > 0 && has(words, terms) == len(terms)
 }
 
+// HasWords says whether a text has all words of another, those that say nothing too, in this or another form; false where there are none.
+func HasWords(text, words string) bool {
+	have, list, n := " "+Words(text)+" ", split(words, false), 0
+	languages := tongues(list)
+	for _, word := range list {
+		if len(word) == 1 && word[0] >= 'a' { // as of "Ann's"
+			continue
+		}
+		if n++; !slices.ContainsFunc(forms(word, languages), func(form string) bool { return holds(have, form) }) {
+			return false
+		}
+	}
+	return n > 0
+}
+
 // HasMost says whether it has more than half of them.
 func HasMost(words string, terms []Term) bool { return 2*has(words, terms) > len(terms) }
 

@@ -17,6 +17,7 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/decision"
+	"switchboard/router/plain"
 )
 
 const (
@@ -233,6 +234,11 @@ func skips(now *Resting, err error) bool {
 		(now.answered || errors.Is(err, llm.ErrRefused) || errors.Is(err, llm.ErrContextTooLong))
 }
 
+// ofThemAlone says that a call failed for what somebody wrote, or may spend.
+func ofThemAlone(now *Resting, err error) bool {
+	return errors.Is(err, ErrEnough) || errors.Is(err, plain.ErrOverLimit) || errors.Is(err, llm.ErrRefused) || err != nil && now.answered
+}
+
 // look has a model look at what people wrote, each by themselves.
 func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 	spoken, err := r.Rests.SpokenAfter(ctx, now, max(now.LookedTo, now.Reset), lookMost)
@@ -254,7 +260,7 @@ func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 	err = fewer(len(spoken), func(n int) error {
 		some := spoken[:n]
 		var learned []memory.Entry
-		var enough error
+		var left error
 		looked := false
 		for _, name := range people {
 			learns, denied, err := r.learns(ctx, name)
@@ -275,8 +281,8 @@ func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 				}
 			}
 			texts, err := r.clerk(now, name).Look(ctx, said)
-			if errors.Is(err, ErrEnough) {
-				enough = err
+			if ofThemAlone(now, err) {
+				left = err
 				continue // the others' words do not wait for theirs
 			} else if err != nil {
 				return err
@@ -291,8 +297,8 @@ func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 				})
 			}
 		}
-		if enough != nil && !looked {
-			return enough
+		if left != nil && !looked {
+			return left
 		}
 		return r.Rests.WriteLook(ctx, now, some[n-1].ID, learned)
 	})

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"switchboard/agent/llm"
 	"switchboard/agent/memory"
@@ -145,9 +144,15 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.E
 	if f.Scopes == nil {
 		return nil, nil
 	}
-	list, err := s.named(ctx, w, f.Scopes, which, "")
-	return slices.DeleteFunc(list, func(e memory.Entry) bool {
-		return f.Person != "" && e.Person != f.Person || !holds(e.Key+" "+e.Text, which)
+	var list []memory.Entry
+	var err error
+	if memory.Terms(which) == nil { // words that say nothing, as "he is out", are not looked for
+		list, err = s.Store.Memories(ctx, f)
+	} else {
+		list, err = s.named(ctx, w, f.Scopes, which, "")
+	}
+	return slices.DeleteFunc(w.without(list), func(e memory.Entry) bool {
+		return f.Person != "" && e.Person != f.Person || !memory.HasWords(e.Key+" "+e.Text, which)
 	}), err
 }
 
@@ -172,25 +177,12 @@ func (w *Writer) without(list []memory.Entry) []memory.Entry {
 	return slices.DeleteFunc(list, func(e memory.Entry) bool { return e.Kind == memory.Learning && e.Person != w.Person })
 }
 
-// holds says that a text has all words of another, or all but their ends.
-func holds(text, words string) bool {
-	list := strings.FieldsFunc(strings.ToLower(words), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	text = strings.ToLower(text)
-	for _, word := range list {
-		if r := []rune(word); len(r) > 4 {
-			word = string(r[:len(r)-1]) // its end
-		}
-		if !strings.Contains(text, word) {
-			return false
-		}
-	}
-	return len(list) > 0
-}
-
-// latest is what somebody had remembered last of what they may change, in the session; nil: nothing.
+// latest is what somebody had remembered last of what they may change, in the session, and not what was learned unasked; nil: nothing.
 func (s *Service) latest(ctx context.Context, w *Writer, session string) (*memory.Entry, error) {
 	list, err := s.Store.Memories(ctx, Filter{Scopes: s.mayChange(w), Person: w.Person})
-	if i := slices.IndexFunc(list, func(e memory.Entry) bool { return e.Session == session }); i >= 0 {
+	if i := slices.IndexFunc(list, func(e memory.Entry) bool {
+		return e.Session == session && slices.Contains([]string{Said, Command, Answer}, e.Source)
+	}); i >= 0 {
 		return &list[i], err
 	}
 	return nil, err

@@ -12,6 +12,7 @@ import (
 	routermemory "switchboard/router/memory"
 	"switchboard/store/audit"
 	"switchboard/store/database"
+	"switchboard/store/engines"
 	"switchboard/store/sessions"
 )
 
@@ -64,6 +65,11 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		return a, &core.StateError{Sentence: "What I remember here is a copy of another bot's memory: it is changed there."}
 	}
 	if c.Kind != routermemory.Add {
+		if takesBack(c) { // before they are read: what is made of them at rest is committed by then, or never
+			if err := engines.VoidAll(t, engines.Memory); err != nil {
+				return a, err
+			}
+		}
 		if err := found(t, c); err != nil {
 			return a, err
 		}
@@ -184,10 +190,15 @@ func write(t *database.Tx, c *routermemory.Change) error {
 	return nil
 }
 
+// takesBack says that a person takes away what they said.
+func takesBack(c *routermemory.Change) bool {
+	return c.Kind == routermemory.Forget && c.Reason == "asked" || c.Kind == routermemory.Correct && (c.Entry.Source == routermemory.Said || c.Entry.Source == routermemory.Command)
+}
+
 // unwanted are those that a person has taken away by a change, and that are not said with what is remembered instead.
 func unwanted(c *routermemory.Change) []memory.Entry {
 	e := &c.Entry
-	if (c.Kind != routermemory.Forget || c.Reason != "asked") && (c.Kind != routermemory.Correct || e.Source != routermemory.Said && e.Source != routermemory.Command) {
+	if !takesBack(c) {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(c.Done), func(old memory.Entry) bool { return c.Kind == routermemory.Correct && saysToo(e, &old) })

@@ -137,10 +137,11 @@ func TestWhichIsForgottenIsSaid(t *testing.T) {
 	t.Parallel()
 	gathered(t, func(k *keeper, in map[string]*routermemory.Writer) {
 		keep := func(text string) *memory.Entry {
-			c, _ := k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: text, Session: "tg:chat"})
+			c, _ := k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: text, Session: "tg:chat", Source: routermemory.Said})
 			return &c.Entry
 		}
 		first, last := keep("the deploy key rotates on Fridays"), keep("the sky is blue")
+		k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: "Ann lives in Rome", Session: "tg:chat", Source: routermemory.Curator}) // learned since, unasked
 		bobs, _ := k.write(in["bob"], memory.Entry{Kind: memory.Fact, Text: "the moon is round"})
 		for _, tt := range []struct {
 			e     int64
@@ -162,6 +163,31 @@ func TestWhichIsForgottenIsSaid(t *testing.T) {
 		}
 		if deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{Which: fmt.Sprint(bobs.Entry.ID)}); deed.Refused == nil {
 			k.Errorf("ann may forget what bob said: %+v", deed)
+		}
+	})
+}
+
+// Words mean what has them all, as words: no other that is like one of them, nor has it as a part.
+func TestForgetGoesByWholeWords(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		for _, text := range []string{"the car insurance ends in May", "the health insurance card is in the drawer", "Mario's birthday is 9 June", "Marie's birthday is 3 May", "he is out"} {
+			k.alone("ann", "remember "+text)
+		}
+		for _, tt := range []struct{ line, left string }{
+			{"forget car insurance", "health insurance card"},
+			{"forget Marie's birthdays", "Mario"},
+			{"forget Marie", "Mario"},
+		} {
+			if got := k.alone("ann", tt.line); strings.Contains(got, tt.left) || !strings.Contains(k.alone("ann", "memory"), tt.left) {
+				k.Errorf("%s: %s", tt.line, got)
+			}
+		}
+		if got := k.alone("ann", "forget he is out"); !strings.Contains(got, "he is out") || strings.Contains(k.alone("ann", "memory"), "he is out") {
+			k.Errorf("words that say nothing: %s", got)
+		}
+		if got := k.alone("ann", "memory"); !strings.Contains(got, "Mario") || strings.Contains(got, "Marie") || strings.Contains(got, "car insurance") {
+			k.Errorf("left:\n%s", got)
 		}
 	})
 }

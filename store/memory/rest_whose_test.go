@@ -11,6 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
+	"switchboard/router/plain"
 	routersessions "switchboard/router/sessions"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -201,6 +202,33 @@ func TestVerdictsInGroups(t *testing.T) {
 		if m.count("curate") != 1 || strings.Contains(fmt.Sprint(m.asked), "at four") {
 			t.Errorf("what others said was shown: %v", m.asked)
 		}
+	})
+}
+
+// In a group a look that fails for one person, for their words or their limit, holds up nobody: the others are not asked about again.
+func TestLookThatFailsForOneIsWrittenForTheOthers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *storetest.House) {
+		m := learned("Ada likes tea.", "Of tea.")
+		broke := &model{err: plain.ErrOverLimit}
+		r := resting(h, m)
+		r.Ask = func(person string) memory.Asker {
+			if person == "bob" {
+				return broke
+			}
+			return m
+		}
+		for i, person := range []string{"bob", "bob", "bob", "ada", "ada", "ada"} {
+			e := storetest.By(storetest.Entry("g", fmt.Sprint(i), fmt.Sprint("number ", i)), person)
+			e.Event.Conversation.Kind, e.Event.Conversation.Place = channels.Group, "g"
+			h.Accept(e)
+		}
+		h.Exec("UPDATE turns SET state = 'done', finished_at = 1 WHERE state IN ('queued', 'running')")
+		rest(h, r)
+		if m.count("look") != 1 || broke.count("look") != 1 {
+			t.Errorf("ada was looked at %d times, bob %d times", m.count("look"), broke.count("look"))
+		}
+		h.WantCount(1, "SELECT count(*) FROM memories WHERE kind = 'fact' AND person = 'ada' AND state = 'active'")
 	})
 }
 

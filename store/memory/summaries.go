@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// summariesOf are those of sessions, with the scope in which each is found.
+	// summariesOf are those of sessions, with the scope in which each is found. A private session's is seen nowhere.
 	summariesOf = `
-		SELECT m.* FROM (SELECT s.id, s.key AS session, s.person, s.summary AS text, s.summary_taint AS taint, s.used_at,
-			CASE WHEN c.kind = 'direct' THEN 'person:' || s.person ELSE 'group:' || c.channel || ':' || c.place END AS scope
+		SELECT m.id, m.session, m.person, m.text, m.taint, m.used_at, m.scope FROM (SELECT s.id, s.key AS session, s.person, s.summary AS text, s.summary_taint AS taint, s.used_at,
+			s.private, CASE WHEN c.kind = 'direct' THEN 'person:' || s.person ELSE 'group:' || c.channel || ':' || c.place END AS scope
 			FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.summary <> '') m WHERE `
 	noSummary = `UPDATE sessions SET summary = '', summary_taint = '' WHERE id = ?`
 )
 
 // Summaries implements routermemory.Store.
 func (s *Store) Summaries(ctx context.Context, f routermemory.Filter) ([]routermemory.Summary, error) {
-	return database.Read(ctx, s.DB, "list summaries", func(t *database.Tx) ([]routermemory.Summary, error) { return summaries(t, &f) })
+	return database.Read(ctx, s.DB, "list summaries", func(t *database.Tx) ([]routermemory.Summary, error) { return summaries(t, &f, "m.private = ''") })
 }
 
-func summaries(t *database.Tx, f *routermemory.Filter) ([]routermemory.Summary, error) {
-	where, args := among([]string{"1 = 1"}, nil, "m.scope", f.Scopes)
+func summaries(t *database.Tx, f *routermemory.Filter, which string) ([]routermemory.Summary, error) {
+	where, args := among([]string{which}, nil, "m.scope", f.Scopes)
 	if f.Person != "" {
 		where, args = append(where, "m.person = ?"), append(args, database.Clean(f.Person))
 	}
@@ -38,7 +38,7 @@ func forgetSummaries(t *database.Tx, c *routermemory.Change) (a audit.Entry, err
 	if err := engines.VoidAll(t, engines.Memory); err != nil {
 		return a, err
 	}
-	if c.Dropped, err = summaries(t, &routermemory.Filter{Scopes: c.Of, Limit: routermemory.MaxExport}); err != nil {
+	if c.Dropped, err = summaries(t, &routermemory.Filter{Scopes: c.Of, Limit: routermemory.MaxExport}, "1 = 1"); err != nil {
 		return a, err
 	}
 	for _, one := range c.Dropped {

@@ -48,6 +48,11 @@ func TestSummariesAreForgottenWhereTheyAreFound(t *testing.T) {
 		if got := listed(group); got != "of tg:g1" || listed() == got || listed(memory.Global) != "" {
 			h.Errorf("the group's: %s", got)
 		}
+		h.Exec("UPDATE sessions SET private = 'on' WHERE key = 'tg:bob1'")
+		if got := listed(memory.OfPerson("bob")); got != "" || strings.Contains(listed(), "bob1") {
+			h.Errorf("of a private chat: %s", got)
+		}
+		h.Exec("UPDATE sessions SET private = ''")
 		list, err := h.Router.Resting(h.Ctx, h.Owner(), time.Now(), 10)
 		if err != nil || len(list) == 0 {
 			h.Fatal(list, err)

@@ -8,7 +8,6 @@ import (
 
 	"switchboard/agent/memory"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 )
 
 const (
@@ -109,9 +108,6 @@ func unlearn(t *database.Tx, list []memory.Entry) error {
 		} else if e.Scope != memory.Global {
 			groups[e.Scope] = true
 		}
-	}
-	if err := engines.VoidAll(t, engines.Memory); err != nil {
-		return err
 	}
 	type chat struct {
 		ID           int64

@@ -172,7 +172,7 @@ func replaced(old, said string) string {
 		}
 	}
 	list, name := strings.Fields(strings.TrimRight(old, ".")), func(word string) bool { return word != "I" && word != strings.ToLower(word) }
-	if is == said || old == "" || name(list[len(list)-1]) != name(is) { // a name stands for a name
+	if is == said || len(list) == 0 || name(list[len(list)-1]) != name(is) { // a name stands for a name
 		return ""
 	}
 	at := isSo().FindAllStringIndex(old, 2)

@@ -38,6 +38,7 @@ func TestMemoryInPlainWords(t *testing.T) {
 		{"you: I'll remember: the train leaves at 8:15", "no, at 9:30", `memory.remember{"instead":"the train leaves at 8:15","kind":"fact","text":"the train leaves at 9:30"}`},
 		{"you: I'll remember: the meeting is on 3 May at 10", "no, it is 11", ""},
 		{"you: I'll remember: Tom has a blue bike", "no, it is green", ""},
+		{"you: I'll remember: ...", "no, it is green", ""},
 	} {
 		if got := planAfter(t, c.last, c.says); got.Tool+got.Args != c.want {
 			t.Errorf("%s: %+v\nwant %s", c.says, got, c.want)

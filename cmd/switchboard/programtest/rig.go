@@ -179,6 +179,14 @@ tools_deny = []
 	return r
 }
 
+// Empty takes the migrated database away with which a rig begins: the first start makes one.
+func (r *Rig) Empty() {
+	r.T.Helper()
+	if err := os.Remove(filepath.Join(r.Dir, "data", "switchboard.db")); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
 // Append adds tables to the settings.
 func (r *Rig) Append(tables string) {
 	r.T.Helper()

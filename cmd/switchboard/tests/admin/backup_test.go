@@ -37,6 +37,7 @@ func on(t *testing.T, kind string) *programtest.Rig {
 		extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
 	}
 	r := programtest.NewRig(t, []string{"u1", "u2", "u3", "u4"}, extra)
+	r.Empty()
 	r.Model.Handle(func(req llmtest.Request) llmtest.Reply {
 		switch {
 		case req.Section("What failed") != "":

@@ -105,6 +105,7 @@ func TestDoctorOnAFileNamesNoOtherEngineForADeadOne(t *testing.T) {
 func TestLoggedDurationsAreText(t *testing.T) {
 	t.Parallel()
 	r := programtest.PlannedBy(t, "", programtest.Echo, "u1")
+	r.Empty()
 	r.Up()
 	r.Await("the migration is told", 5*time.Second, func() bool { return r.Log.Has(`"msg":"migrated"`) })
 	for line := range strings.Lines(r.Log.String()) {
