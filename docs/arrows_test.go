@@ -92,13 +92,11 @@ var arrows = []struct {
 	{"agent/llm", nil},
 	{"agent/llm/offline", []string{"scheduler"}},
 	{"agent/llm/", nil},
-	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent/tools", []string{"agent/tools/"}},
 	{"agent/tools/sandbox", []string{"agent/tools/workspace"}},
 	{"agent/tools/workspace", nil},
 	{"agent/tools/command", nil},
 	{"agent/tools/host", nil},
-	{"agent/memory", []string{"agent/llm", "agent/tools"}},
 	{"agent", []string{"agent/"}},
 	// What every feature shares, the table of commands, and the features, from below; those on
 	// top never import each other.

@@ -14,7 +14,6 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/internal/retry"
 	"switchboard/router/core"
-	"switchboard/router/plain"
 )
 
 const (
@@ -156,7 +155,7 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 					return nil // another engine is at it
 				} else if err != nil && (llm.Away(err) || ctx.Err() != nil) {
 					return err
-				} else if errors.Is(err, plain.ErrOverLimit) {
+				} else if overLimit(err) {
 					break // they may pay tomorrow, and the others do today
 				} else if err != nil {
 					fault, faults = err, faults+1
@@ -233,7 +232,7 @@ func (b byMeaning) Search(ctx context.Context, q memory.Query) (memory.Found, er
 	asking.Go(func() {
 		var err error
 		near, err = b.by.near(ctx, name, is, &q)
-		if err != nil && ctx.Err() == nil && !errors.Is(err, plain.ErrOverLimit) { // others may pay
+		if err != nil && ctx.Err() == nil && !overLimit(err) { // others may pay
 			b.by.rest()
 			b.by.Log.WarnContext(ctx, "recalling by words alone for a while", "model", is, "pause", askPause, "error", err)
 		}

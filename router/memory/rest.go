@@ -17,7 +17,7 @@ import (
 	"switchboard/internal/retry"
 	"switchboard/router/core"
 	"switchboard/router/decision"
-	"switchboard/router/plain"
+	"switchboard/router/money"
 )
 
 const (
@@ -236,7 +236,13 @@ func skips(now *Resting, err error) bool {
 
 // ofThemAlone says that a call failed for what somebody wrote, or may spend.
 func ofThemAlone(now *Resting, err error) bool {
-	return errors.Is(err, ErrEnough) || errors.Is(err, plain.ErrOverLimit) || errors.Is(err, llm.ErrRefused) || err != nil && now.answered
+	return errors.Is(err, ErrEnough) || overLimit(err) || errors.Is(err, llm.ErrRefused) || err != nil && now.answered
+}
+
+// overLimit says that a limit of [budget] has no room for a call.
+func overLimit(err error) bool {
+	_, over := errors.AsType[*money.OverLimitError](err)
+	return over
 }
 
 // look has a model look at what people wrote, each by themselves.

@@ -11,7 +11,7 @@ import (
 	"switchboard/channels"
 	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
-	"switchboard/router/plain"
+	"switchboard/router/money"
 	routersessions "switchboard/router/sessions"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -210,7 +210,7 @@ func TestLookThatFailsForOneIsWrittenForTheOthers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *storetest.House) {
 		m := learned("Ada likes tea.", "Of tea.")
-		broke := &model{err: plain.ErrOverLimit}
+		broke := &model{err: &money.OverLimitError{}}
 		r := resting(h, m)
 		r.Ask = func(person string) memory.Asker {
 			if person == "bob" {

@@ -17,7 +17,7 @@ import (
 	"switchboard/internal/testkit"
 	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
-	"switchboard/router/plain"
+	"switchboard/router/money"
 	"switchboard/store"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -44,7 +44,7 @@ func (e *embeddings) ask(_ context.Context, person, name string, req llm.Request
 		return response, e.err
 	}
 	if e.broke != "" && person == e.broke {
-		return response, plain.ErrOverLimit
+		return response, &money.OverLimitError{}
 	}
 	e.payers[person] = true
 	for _, text := range req.Embed {
