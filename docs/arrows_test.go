@@ -130,7 +130,6 @@ var arrows = []struct {
 	{"store/jobs", stored(append(storesBelowTop, "router/jobs")...)},
 	{"store/settings", stored(append(storesBelowTop, "router/settings")...)},
 	{"store/browsers", stored(append(storesBelowTop, "router/browsers")...)},
-	{"store/memory", stored(storesBelowTop...)},
 	{"store/tokens", stored(append(storesBelowTop, "router/tokens")...)},
 	{"store/people", stored(append(storesBelowTop, "router/browsers", "router/files", "router/people", "router/tokens", "store/browsers", "store/tokens")...)},
 	{"store/files", stored(append(storesBelowTop, "router/files", "store/blobs")...)},

@@ -272,6 +272,7 @@ func (e *eraser) memories(ctx context.Context) error {
 		return err
 	}
 	return e.eachMemory(ctx, func(list []memory.Text) error {
+		e.everywhere = true // some may be for everybody
 		ids := make([]int64, len(list))
 		for i, m := range list {
 			ids[i] = m.ID

@@ -155,9 +155,9 @@ func TestEraseWaitsForWhatWasRead(t *testing.T) {
 			}
 			once = true
 			go func() {
-				// All that is erased at once is: her other prompts, which are the last.
-				for n := int64(1); n > 0 && h.Ctx.Err() == nil; {
-					n, _ = storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM llm_bodies WHERE turn_id = 71")
+				// Until it erased what there is by now.
+				for n, err := int64(1), error(nil); n > 0 && err == nil; {
+					n, err = storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM llm_bodies WHERE turn_id = 71")
 				}
 				time.Sleep(time.Second) // an erasure that waits for nothing is over
 				ended <- h.DB.Write(h.Ctx, database.Async, "end", func(t *database.Tx) error {

@@ -39,7 +39,7 @@ const (
 	namesOf = `
 		SELECT DISTINCT person AS name FROM messages WHERE person <> '' AND identity IN (%s) AND person <> ?
 			AND person NOT IN (SELECT name FROM people) AND person NOT IN (SELECT name FROM people_away) ORDER BY person`
-	// gaveAll: they gave something for everybody, or did before an erasure that was cut off.
+	// gaveAll: they gave something for everybody, or an erasure was cut off, which may have taken it.
 	gaveAll = `
 		SELECT 1 WHERE EXISTS (SELECT 1 FROM memories WHERE scope = 'global' AND person IN (%s))
 			OR (SELECT outcome FROM audit WHERE action = 'memory.erase' AND target = ? ORDER BY id DESC LIMIT 1) = 'begun'`
@@ -191,9 +191,9 @@ const (
 	othersIn   = `SELECT 1 FROM messages WHERE session_id = ? AND person <> '' AND person NOT IN (%s) LIMIT 1`
 	speakers   = `SELECT DISTINCT person AS name FROM messages WHERE session_id = ? AND person <> '' ORDER BY person`
 	hasPrompts = `
-		SELECT 1 FROM turns t WHERE t.session_id = ? AND (t.state IN ('running', 'waiting') OR EXISTS (SELECT 1 FROM llm_bodies b WHERE b.turn_id = t.id)
+		SELECT 1 FROM turns t WHERE t.session_id = ? AND (t.state IN ('running', 'waiting') OR t.state = 'queued' AND t.calls > 0 OR EXISTS (SELECT 1 FROM llm_bodies b WHERE b.turn_id = t.id)
 			OR EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = t.id AND k.tool LIKE 'memory.%' AND k.output <> '')) LIMIT 1`
-	// reading are turns that may have read what is erased, and go on, those that they began meanwhile too; elsewhere only those that searched.
+	// reading are turns that may have read what is erased, and go on; elsewhere only those that searched. They may have begun some meanwhile.
 	reading = `
 		SELECT count(*) FROM turns t WHERE t.session_id = ? AND t.id <= ? AND (t.state IN ('running', 'waiting') OR t.state = 'queued' AND t.calls > 0)
 			AND (CAST(? AS boolean) OR EXISTS (SELECT 1 FROM tasks k WHERE k.turn_id = t.id AND k.tool LIKE 'memory.%' AND k.output <> ''))`

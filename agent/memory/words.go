@@ -201,7 +201,7 @@ func HasAll(words string, terms []Term) bool {
 // HasWords says whether a text has all words of another, those that say nothing too, in this or another form; false where there are none.
 func HasWords(text, words string) bool {
 	have, list, n := " "+Words(text)+" ", split(words, false), 0
-	languages := tongues(list)
+	languages := tongues(split(text, true))
 	for _, word := range list {
 		if len(word) == 1 && word[0] >= 'a' { // as of "Ann's"
 			continue

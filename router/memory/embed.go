@@ -14,6 +14,7 @@ import (
 	"switchboard/agent/tools"
 	"switchboard/internal/retry"
 	"switchboard/router/core"
+	"switchboard/router/money"
 )
 
 const (
@@ -131,7 +132,7 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 			e.Log.WarnContext(ctx, "a lease was not given back", "error", err)
 		}
 	}()
-	var fault error // of somebody
+	var fault error // of the last person for whom it failed
 	faults := 0
 	for {
 		list, err := e.Vectors.Unembedded(ctx, through.model, through.after, embedLook)
@@ -155,7 +156,7 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 					return nil // another engine is at it
 				} else if err != nil && (llm.Away(err) || ctx.Err() != nil) {
 					return err
-				} else if overLimit(err) {
+				} else if overLimit(err) == money.SpentByPerson {
 					break // they may pay tomorrow, and the others do today
 				} else if err != nil {
 					fault, faults = err, faults+1
@@ -173,7 +174,8 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 }
 
 // write makes vectors of texts of one person and writes them. A text that the model takes in no way has none.
-func (e *Embedder) write(ctx context.Context, name string, through *passage, fence int64, of []memory.Hit) error {
+func (e *Embedder) write(ctx context.Context, name string, through *passage, fence int64, of []memory.Hit) (err error) {
+	defer caught(&err)
 	model := through.model
 	texts := make([]string, len(of))
 	for i := range of {
@@ -232,7 +234,7 @@ func (b byMeaning) Search(ctx context.Context, q memory.Query) (memory.Found, er
 	asking.Go(func() {
 		var err error
 		near, err = b.by.near(ctx, name, is, &q)
-		if err != nil && ctx.Err() == nil && !overLimit(err) { // others may pay
+		if err != nil && ctx.Err() == nil && overLimit(err) != money.SpentByPerson { // others may pay
 			b.by.rest()
 			b.by.Log.WarnContext(ctx, "recalling by words alone for a while", "model", is, "pause", askPause, "error", err)
 		}

@@ -169,7 +169,7 @@ func (r *Rester) failed(ctx context.Context, now *Resting, err error) {
 	}
 	again := r.Now().Add(retry.Pause(now.Tries, firstPause, longest))
 	switch {
-	case errors.Is(err, ErrEnough):
+	case errors.Is(err, ErrEnough) || overLimit(err) != "":
 		again, now.Tries = r.Limits().DayOver, -1 // it was not tried
 	case errors.Is(err, decision.ErrNoAnswer):
 		again = r.Now().Add(firstPause)
@@ -185,7 +185,7 @@ func (r *Rester) failed(ctx context.Context, now *Resting, err error) {
 	}
 }
 
-// caught has a panic be an error: what goes wrong at rest ends nothing else.
+// caught has a panic be an error: what goes wrong here ends nothing else.
 func caught(err *error) {
 	if fault := recover(); fault != nil {
 		*err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
@@ -221,8 +221,12 @@ func (r *Rester) learns(ctx context.Context, person string) (learns bool, denied
 
 // fewer does something with n things, and with half of them where a model reads no more.
 func fewer(n int, do func(n int) error) error {
+	safely := func(n int) (err error) {
+		defer caught(&err)
+		return do(n)
+	}
 	for ; ; n /= 2 {
-		if err := do(n); n < 2 || !errors.Is(err, llm.ErrContextTooLong) {
+		if err := safely(n); n < 2 || !errors.Is(err, llm.ErrContextTooLong) {
 			return err
 		}
 	}
@@ -234,15 +238,20 @@ func skips(now *Resting, err error) bool {
 		(now.answered || errors.Is(err, llm.ErrRefused) || errors.Is(err, llm.ErrContextTooLong))
 }
 
-// ofThemAlone says that a call failed for what somebody wrote, or may spend.
-func ofThemAlone(now *Resting, err error) bool {
-	return errors.Is(err, ErrEnough) || overLimit(err) || errors.Is(err, llm.ErrRefused) || err != nil && now.answered
+// overLimit is the limit of [budget] that has no room for a call; empty: it is not for that.
+func overLimit(err error) money.SpendingScope {
+	if over, is := errors.AsType[*money.OverLimitError](err); is {
+		return over.Scope
+	}
+	return ""
 }
 
-// overLimit says that a limit of [budget] has no room for a call.
-func overLimit(err error) bool {
-	_, over := errors.AsType[*money.OverLimitError](err)
-	return over
+// ofThemAlone says that a call failed for what one person wrote, or may spend.
+func ofThemAlone(err error) bool {
+	if llm.Away(err) || errors.Is(err, llm.ErrContextTooLong) { // of another model that was asked
+		return false
+	}
+	return errors.Is(err, ErrEnough) || errors.Is(err, llm.ErrRefused) || errors.Is(err, memory.ErrFaulty) || overLimit(err) == money.SpentByPerson
 }
 
 // look has a model look at what people wrote, each by themselves.
@@ -286,9 +295,13 @@ func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 					said = append(said, memory.Said{At: m.At, Text: tools.Shorten(m.Text, 400, 100), Taint: m.Taint})
 				}
 			}
+			if !slices.ContainsFunc(said, func(m memory.Said) bool { return m.By != "" }) {
+				continue
+			}
 			texts, err := r.clerk(now, name).Look(ctx, said)
-			if ofThemAlone(now, err) {
+			if ofThemAlone(err) {
 				left = err
+				r.Log.WarnContext(ctx, "what somebody said is not looked at", "session_id", now.Session, "person", name, "error", err)
 				continue // the others' words do not wait for theirs
 			} else if err != nil {
 				return err

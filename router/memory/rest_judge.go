@@ -7,14 +7,35 @@ import (
 	"switchboard/agent/memory"
 )
 
-// curate has learnings judged, those of one person at a time.
+// curate has learnings judged, those of each person by themselves: who cannot have theirs judged holds up nobody else.
 func (r *Rester) curate(ctx context.Context, now *Resting) (did bool, err error) {
 	all, err := r.Rests.Learnings(ctx, now.Session, curateAll)
-	if err != nil || len(all) == 0 {
-		return false, err
+	var left error
+	for len(all) > 0 && err == nil {
+		person, theirs, others := all[0].Person, all[:0:0], all[:0:0]
+		for _, e := range all {
+			if e.Person == person {
+				theirs = append(theirs, e)
+			} else {
+				others = append(others, e)
+			}
+		}
+		all = others
+		one, fault := r.curateOf(ctx, now, person, theirs)
+		if did = did || one; ofThemAlone(fault) {
+			left = fault
+		} else {
+			err = fault
+		}
 	}
-	person := all[0].Person
-	all = slices.DeleteFunc(all, func(e memory.Entry) bool { return e.Person != person })
+	if err == nil && !did {
+		err = left
+	}
+	return did, err
+}
+
+// curateOf has some learnings of one person judged.
+func (r *Rester) curateOf(ctx context.Context, now *Resting, person string, all []memory.Entry) (did bool, err error) {
 	learns, denied, err := r.learns(ctx, person)
 	if err != nil {
 		return false, err

@@ -146,13 +146,15 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.E
 	}
 	var list []memory.Entry
 	var err error
-	if memory.Terms(which) == nil { // words that say nothing, as "he is out", are not looked for
+	silent := memory.Terms(which) == nil
+	if silent { // such words are not looked for: they mean a memory that has no others, as "he is out"
 		list, err = s.Store.Memories(ctx, f)
 	} else {
 		list, err = s.named(ctx, w, f.Scopes, which, "")
 	}
 	return slices.DeleteFunc(w.without(list), func(e memory.Entry) bool {
-		return f.Person != "" && e.Person != f.Person || !memory.HasWords(e.Key+" "+e.Text, which)
+		text := e.Key + " " + e.Text
+		return f.Person != "" && e.Person != f.Person || silent && memory.Terms(text) != nil || !memory.HasWords(text, which)
 	}), err
 }
 

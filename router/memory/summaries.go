@@ -61,7 +61,7 @@ func (w *Writer) ForgetSummaries() *Change {
 	return &Change{Kind: ForgetSummaries, Of: []memory.Scope{w.Place.Own()}, judged: true}
 }
 
-// forgetSummaries has those that summaries lists forgotten.
+// forgetSummaries has those forgotten that summaries lists, and those of private chats.
 func (s *Service) forgetSummaries(ctx context.Context, c *commands.Call) (commands.Answer, error) {
 	if !c.MayDecide() {
 		return commands.Says("They are of what others said here too, so only an admin can have them forgotten here."), nil

@@ -152,9 +152,18 @@ func write(t *database.Tx, c *routermemory.Change) error {
 	if err != nil {
 		return err
 	}
-	if known != nil && (len(c.Done) == 0 || len(c.Done) == 1 && c.Done[0].ID == known.ID) {
+	if known != nil && len(c.Done) < 2 {
 		asked := e.Kept && !known.Kept && e.Taint == tools.Clean
-		if c.Entry, c.Known = *known, true; !asked {
+		c.Entry, c.Known = *known, true
+		if len(c.Done) == 1 && c.Done[0].ID != known.ID { // what it is corrected to is there already
+			if err := t.Do(supersede, known.ID, t.Now, c.Done[0].ID); err != nil {
+				return err
+			}
+			if err := gone(t, e, &c.Done[0]); err != nil {
+				return err
+			}
+		}
+		if !asked {
 			return nil
 		}
 		if err := confirm(t, e); err != nil {

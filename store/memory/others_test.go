@@ -174,10 +174,12 @@ func TestForgetGoesByWholeWords(t *testing.T) {
 		for _, text := range []string{"the car insurance ends in May", "the health insurance card is in the drawer", "Mario's birthday is 9 June", "Marie's birthday is 3 May", "he is out"} {
 			k.alone("ann", "remember "+text)
 		}
+		all := k.alone("ann", "memory")
 		for _, tt := range []struct{ line, left string }{
+			{"forget the", "car insurance"},
+			{"forget is", "Marie"},
 			{"forget car insurance", "health insurance card"},
-			{"forget Marie's birthdays", "Mario"},
-			{"forget Marie", "Mario"},
+			{"forget Mario", "Marie"},
 		} {
 			if got := k.alone("ann", tt.line); strings.Contains(got, tt.left) || !strings.Contains(k.alone("ann", "memory"), tt.left) {
 				k.Errorf("%s: %s", tt.line, got)
@@ -186,8 +188,11 @@ func TestForgetGoesByWholeWords(t *testing.T) {
 		if got := k.alone("ann", "forget he is out"); !strings.Contains(got, "he is out") || strings.Contains(k.alone("ann", "memory"), "he is out") {
 			k.Errorf("words that say nothing: %s", got)
 		}
-		if got := k.alone("ann", "memory"); !strings.Contains(got, "Mario") || strings.Contains(got, "Marie") || strings.Contains(got, "car insurance") {
-			k.Errorf("left:\n%s", got)
+		if got := k.alone("ann", "memory"); strings.Contains(got, "Mario") || strings.Contains(got, "car insurance") || !strings.Contains(all, "Mario") {
+			k.Errorf("left:\n%s\nof\n%s", got, all)
+		}
+		if got := k.alone("ann", "forget Marie's birthdays"); !strings.Contains(got, "Marie") {
+			k.Errorf("another form of a word: %s", got)
 		}
 	})
 }
@@ -347,7 +352,15 @@ func TestChangesSayWhatIsThere(t *testing.T) {
 		if again, _ := k.write(ann, asked); !again.Known || !again.Entry.Kept || again.Entry.Confidence != 1 {
 			k.Errorf("%+v", again.Entry)
 		}
-		storetest.Exec(k.T, k.db, "DELETE FROM memories WHERE kept = TRUE AND confidence = 1")
+		// What is corrected to something that is there already is not remembered twice.
+		wrong, _ := k.write(ann, memory.Entry{Kind: memory.Fact, Text: "the key never rotates", Confidence: 0.6, Source: routermemory.Said})
+		if right, _ := k.write(ann, fact, wrong.Entry.ID); !right.Known || right.Entry.ID != first.Entry.ID {
+			k.Errorf("%+v", right.Entry)
+		}
+		if list, err := k.Store.Memories(k.Context(), routermemory.Filter{IDs: []int64{wrong.Entry.ID}}); err != nil || len(list) != 0 {
+			k.Errorf("what was wrong is there still: %+v, %v", list, err)
+		}
+		storetest.Exec(k.T, k.db, "DELETE FROM memories WHERE kept = TRUE AND confidence = 1 OR state = 'superseded'")
 		for _, does := range []routermemory.ChangeKind{routermemory.Keep, routermemory.Forget} {
 			c, err := k.Edit(k.Context(), ann, does, first.Entry.ID, "")
 			if err == nil {

@@ -254,6 +254,9 @@ func scopeOf(r *routermemory.Resting, person string) memory.Scope {
 // WriteMerged implements routermemory.RestStore.
 func (s *Store) WriteMerged(ctx context.Context, r *routermemory.Resting, scope memory.Scope, to int64, list []*routermemory.Change) error {
 	return s.did(ctx, "consolidate facts", r, func(t *database.Tx) error {
+		if err := t.Do(mergedTo, scope, to); err != nil { // first: who consolidates them at the same time waits here, and finds others
+			return err
+		}
 		for _, c := range list {
 			if err := made(t, c); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"switchboard/agent/llm"
 	"switchboard/agent/memory"
 	"switchboard/channels"
 	"switchboard/router/core"
@@ -205,30 +206,56 @@ func TestVerdictsInGroups(t *testing.T) {
 	})
 }
 
-// In a group a look that fails for one person, for their words or their limit, holds up nobody: the others are not asked about again.
-func TestLookThatFailsForOneIsWrittenForTheOthers(t *testing.T) {
+// In a group what fails for one person, for their words or their limit, holds up nobody: the others learn, and are not asked about again.
+// While no model answers, nothing is passed over.
+func TestWorkThatFailsForOneIsDoneForTheOthers(t *testing.T) {
 	t.Parallel()
+	personal := &money.OverLimitError{Spending: money.Spending{Scope: money.SpentByPerson}}
 	each(t, func(t *testing.T, h *storetest.House) {
-		m := learned("Ada likes tea.", "Of tea.")
-		broke := &model{err: &money.OverLimitError{}}
-		r := resting(h, m)
-		r.Ask = func(person string) memory.Asker {
-			if person == "bob" {
-				return broke
+		for i, tt := range []struct {
+			name  string
+			says  map[string]any // of bob's model
+			err   error
+			asked int // ada, how often she was looked at
+			facts int64
+		}{
+			{"over their limit", nil, personal, 1, 1},
+			{"refused", nil, llm.ErrRefused, 1, 1},
+			{"no usable answer", map[string]any{"look": map[string]any{"nothing": 1}}, nil, 1, 1},
+			{"a verdict over their limit", map[string]any{"look": map[string]any{"learnings": []string{"Bob likes tea."}}}, nil, 1, 1},
+			{"away", nil, llm.ErrAway, 1, 0},
+			{"everybody's limit", nil, &money.OverLimitError{Spending: money.Spending{Scope: money.SpentInAll}}, 1, 0},
+		} {
+			h.Exec("DELETE FROM memories")
+			m, bobs := learned("Ada likes tea.", "Of tea."), &model{says: tt.says, err: tt.err}
+			bobs.hook = func() {
+				if bobs.asked[len(bobs.asked)-1].Schema.Name == "curate" {
+					bobs.err = personal
+				}
 			}
-			return m
+			r := resting(h, m)
+			r.Ask = func(person string) memory.Asker {
+				if person == "bob" {
+					return bobs
+				}
+				return m
+			}
+			place := fmt.Sprint("g", i)
+			for n, person := range []string{"ada", "ada", "ada", "bob", "bob", "bob"} {
+				e := storetest.By(storetest.Entry(place, fmt.Sprint(place, n), fmt.Sprint("number ", n)), person)
+				e.Event.Conversation.Kind, e.Event.Conversation.Place = channels.Group, place
+				h.Accept(e)
+			}
+			h.Exec("UPDATE turns SET state = 'done', finished_at = 1 WHERE state IN ('queued', 'running')")
+			rest(h, r)
+			if m.count("look") != tt.asked {
+				t.Errorf("%s: ada was looked at %d times", tt.name, m.count("look"))
+			}
+			if n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM memories WHERE kind = 'fact' AND person = 'ada' AND state = 'active'"); err != nil || n != tt.facts {
+				t.Errorf("%s: ada has %d facts, %v", tt.name, n, err)
+			}
+			h.Exec("UPDATE sessions SET restless = FALSE")
 		}
-		for i, person := range []string{"bob", "bob", "bob", "ada", "ada", "ada"} {
-			e := storetest.By(storetest.Entry("g", fmt.Sprint(i), fmt.Sprint("number ", i)), person)
-			e.Event.Conversation.Kind, e.Event.Conversation.Place = channels.Group, "g"
-			h.Accept(e)
-		}
-		h.Exec("UPDATE turns SET state = 'done', finished_at = 1 WHERE state IN ('queued', 'running')")
-		rest(h, r)
-		if m.count("look") != 1 || broke.count("look") != 1 {
-			t.Errorf("ada was looked at %d times, bob %d times", m.count("look"), broke.count("look"))
-		}
-		h.WantCount(1, "SELECT count(*) FROM memories WHERE kind = 'fact' AND person = 'ada' AND state = 'active'")
 	})
 }
 

@@ -83,8 +83,8 @@ func madeFrom(t *database.Tx, e *memory.Entry, do func(*database.Tx, *memory.Ent
 	return err
 }
 
-// unlearn has nothing become of memories that are to be forgotten or corrected because somebody wants it: no learning that waits, no work
-// at rest that has read them, no sentence of a summary.
+// unlearn has nothing become of memories that are to be forgotten or corrected because somebody wants it: no learning that waits, and no
+// sentence of a summary.
 func unlearn(t *database.Tx, list []memory.Entry) error {
 	if len(list) == 0 {
 		return nil

@@ -44,7 +44,7 @@ func (e *embeddings) ask(_ context.Context, person, name string, req llm.Request
 		return response, e.err
 	}
 	if e.broke != "" && person == e.broke {
-		return response, &money.OverLimitError{}
+		return response, &money.OverLimitError{Spending: money.Spending{Scope: money.SpentByPerson}}
 	}
 	e.payers[person] = true
 	for _, text := range req.Embed {
@@ -372,8 +372,7 @@ func TestEmbeddingsThatFail(t *testing.T) {
 	})
 }
 
-// Who asks for memories alone finds no messages by their meaning, and who asks for what was said no memories.
-// Who may spend nothing more is found things by their words, and all others go on.
+// Whoever may spend nothing more recalls by words; all others go on.
 func TestWhoMaySpendNothingStopsNobody(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
@@ -399,6 +398,7 @@ func TestWhoMaySpendNothingStopsNobody(t *testing.T) {
 	})
 }
 
+// Who asks for memories alone finds no messages by their meaning, and who asks for what was said no memories.
 func TestMeaningKeepsToWhatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {

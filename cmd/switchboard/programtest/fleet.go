@@ -47,7 +47,7 @@ func NewFleet(r *Rig, url string, names ...string) *Fleet {
 	return f
 }
 
-// TwoEngines is a fleet of two on an empty database, whose planner is the fake model
+// TwoEngines is a fleet of two on a database of their own, whose planner is the fake model
 // and whose people are admins.
 func TwoEngines(t *testing.T, extra string, people ...string) *Fleet {
 	t.Helper()

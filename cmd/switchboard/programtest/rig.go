@@ -157,7 +157,9 @@ func NewRig(t testing.TB, people []string, extra string) *Rig {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	storetest.SQLiteFile(t, data) // a migration takes longer than a start
+	if !strings.Contains(extra, "[store]") {
+		storetest.SQLiteFile(t, data) // a migration takes longer than a start
+	}
 	r.Server = newServer(t, "", program.path, dir, filepath.Join(dir, "switchboard.toml"))
 	settings := fmt.Sprintf(`data_dir = %q
 [llm.providers.fake]
@@ -179,10 +181,10 @@ tools_deny = []
 	return r
 }
 
-// Empty takes the migrated database away with which a rig begins: the first start makes one.
+// Empty takes the data folder away with which a rig begins, and its migrated database: the first start makes them.
 func (r *Rig) Empty() {
 	r.T.Helper()
-	if err := os.Remove(filepath.Join(r.Dir, "data", "switchboard.db")); err != nil {
+	if err := os.RemoveAll(filepath.Join(r.Dir, "data")); err != nil {
 		r.T.Fatal(err)
 	}
 }
