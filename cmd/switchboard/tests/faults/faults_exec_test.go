@@ -109,6 +109,7 @@ func fileSizes(r *programtest.Rig) (size int64) {
 // tiny mounts a small file system as the rig's data folder.
 func tiny(r *programtest.Rig, t *testing.T, size string) (dir string) {
 	t.Helper()
+	r.Empty()
 	dir = filepath.Join(r.Dir, "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
