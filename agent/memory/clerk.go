@@ -29,6 +29,11 @@ type Asker interface {
 // ErrFaulty says that a model gave no usable answer, however often it was asked.
 var ErrFaulty = errors.New("the model gave no usable answer")
 
+// ForWords says that a call failed for the words it was about, and not for want of a model, nor because they were too many.
+func ForWords(err error) bool {
+	return (errors.Is(err, ErrFaulty) || errors.Is(err, llm.ErrRefused)) && !llm.Away(err) && !errors.Is(err, llm.ErrContextTooLong)
+}
+
 // A Clerk has models do the work of memory. Besides what each says, its methods return ErrFaulty and the errors of its Asker; nothing is
 // to be changed then. After llm.ErrContextTooLong they may be called with less.
 type Clerk struct {

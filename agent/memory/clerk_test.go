@@ -330,6 +330,30 @@ func TestOthersHaveNoSay(t *testing.T) {
 	}
 }
 
+// What a model refuses to read of one person holds up nobody else's.
+func TestOneRefusalHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	c, _ := clerk(t, func(req llmtest.Request) llmtest.Reply {
+		if strings.Contains(req.User, "BOOM") {
+			return llmtest.JSON(map[string]any{"nothing": 1})
+		}
+		return llmtest.JSON(map[string]any{"facts": []any{map[string]any{"text": "the key is blue", "of": []int{1, 2}}}})
+	})
+	of := func(id int64, person, text string) memory.Entry {
+		e := entry(id, text, "")
+		e.Person = person
+		return e
+	}
+	booms := []memory.Entry{of(3, "bob", "BOOM"), of(4, "bob", "boom BOOM")}
+	merged, err := c.Consolidate(t.Context(), append(slices.Clone(booms), of(1, "ada", "the key is blue"), of(2, "ada", "The key is blue.")))
+	if err != nil || len(merged) != 1 || !slices.Equal(merged[0].Of, []int64{1, 2}) {
+		t.Errorf("%+v, %v", merged, err)
+	}
+	if merged, err = c.Consolidate(t.Context(), append(booms, of(1, "ada", "alone"))); !errors.Is(err, memory.ErrFaulty) {
+		t.Errorf("%+v, %v", merged, err)
+	}
+}
+
 // Without a language model all but one go by rules.
 func TestOfflineModelDoesTheWorkOfMemory(t *testing.T) {
 	t.Parallel()

@@ -34,7 +34,7 @@ var consolidateTask = task{RoleCurator, consolidatePrompt, "facts", llm.Schema{N
 
 // Consolidate finds the facts of a scope that are one, said twice or made out of date by another. What one person said is looked at by
 // itself, so that nobody has a say in what becomes of another's words. A tainted fact is left as it is, and so is one that stays alone,
-// whatever the model makes of its words. ErrRuinous.
+// whatever the model makes of its words. What fails for one person's words is left as it is, if others' are gone through. ErrRuinous.
 func (c Clerk) Consolidate(ctx context.Context, facts []Entry) (merged []Merged, err error) {
 	of := make(map[string][]Entry)
 	var people []string
@@ -47,21 +47,29 @@ func (c Clerk) Consolidate(ctx context.Context, facts []Entry) (merged []Merged,
 		}
 		of[e.Person] = append(of[e.Person], e)
 	}
+	var left error
+	through := false
 	for _, person := range people {
+		if len(of[person]) < 2 {
+			continue
+		}
 		some, err := c.consolidate(ctx, of[person])
-		if err != nil {
+		if ForWords(err) {
+			left = err
+			continue
+		} else if err != nil {
 			return nil, err
 		}
-		merged = append(merged, some...)
+		merged, through = append(merged, some...), true
+	}
+	if !through {
+		return nil, left
 	}
 	return slices.Clip(merged), nil
 }
 
 // consolidate is Consolidate of what one person said.
 func (c Clerk) consolidate(ctx context.Context, facts []Entry) (merged []Merged, err error) {
-	if len(facts) < 2 {
-		return nil, nil
-	}
 	left := 0
 	merged, err = ask(ctx, c, &consolidateTask, func(p *form.Prompt) { entries(p, "Facts", facts) }, func(f *form.Fields) (merged []Merged) {
 		left = 0

@@ -169,8 +169,10 @@ func (r *Rester) failed(ctx context.Context, now *Resting, err error) {
 	}
 	again := r.Now().Add(retry.Pause(now.Tries, firstPause, longest))
 	switch {
-	case errors.Is(err, ErrEnough) || overLimit(err) != "":
+	case errors.Is(err, ErrEnough):
 		again, now.Tries = r.Limits().DayOver, -1 // it was not tried
+	case overLimit(err) != "":
+		now.Tries = min(now.Tries, giveUp/2) // nor was it then, so it is not given up for it; calls under way may leave room soon
 	case errors.Is(err, decision.ErrNoAnswer):
 		again = r.Now().Add(firstPause)
 		now.Tries-- // nor does this say anything of it
@@ -219,7 +221,7 @@ func (r *Rester) learns(ctx context.Context, person string) (learns bool, denied
 	return own.Learning && r.Settings().Learning, append(own.Denied, r.Settings().DeniedCategories...), err
 }
 
-// fewer does something with n things, and with half of them where a model reads no more.
+// fewer does something with n things, and with half of them where a model reads no more. A panic is an error.
 func fewer(n int, do func(n int) error) error {
 	safely := func(n int) (err error) {
 		defer caught(&err)
@@ -248,10 +250,7 @@ func overLimit(err error) money.SpendingScope {
 
 // ofThemAlone says that a call failed for what one person wrote, or may spend.
 func ofThemAlone(err error) bool {
-	if llm.Away(err) || errors.Is(err, llm.ErrContextTooLong) { // of another model that was asked
-		return false
-	}
-	return errors.Is(err, ErrEnough) || errors.Is(err, llm.ErrRefused) || errors.Is(err, memory.ErrFaulty) || overLimit(err) == money.SpentByPerson
+	return memory.ForWords(err) || errors.Is(err, ErrEnough) || overLimit(err) == money.SpentByPerson && !llm.Away(err)
 }
 
 // look has a model look at what people wrote, each by themselves.

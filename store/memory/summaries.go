@@ -25,6 +25,7 @@ func (s *Store) Summaries(ctx context.Context, f routermemory.Filter) ([]routerm
 	return database.Read(ctx, s.DB, "list summaries", func(t *database.Tx) ([]routermemory.Summary, error) { return summaries(t, &f, "m.private = ''") })
 }
 
+// summaries are those of which a condition holds too.
 func summaries(t *database.Tx, f *routermemory.Filter, which string) ([]routermemory.Summary, error) {
 	where, args := among([]string{which}, nil, "m.scope", f.Scopes)
 	if f.Person != "" {
