@@ -90,7 +90,7 @@ func (p *Proxy) carry(listener net.Listener, near net.Conn) {
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		_, _ = io.Copy(end{c, near}, far)
-		_ = near.(*net.TCPConn).CloseWrite() //nolint:errcheck // it was taken on TCP; whoever sees this closes it
+		_ = near.(*net.TCPConn).CloseWrite() //nolint:errcheck // it was taken on TCP; who sees this closes it
 	})
 	wg.Go(func() {
 		_, _ = io.Copy(end{c, far}, near)
@@ -131,7 +131,7 @@ func (e end) Write(data []byte) (int, error) {
 	return e.to.Write(data)
 }
 
-// others waits a moment for the end of the other connections that the marker went over: whoever closed one and
+// others waits a moment for the end of the other connections that the marker went over: who closed one and
 // opened the next had one at once, and this proxy may not have seen the end yet.
 func (p *Proxy) others(c *pipe) {
 	var others []*pipe
@@ -181,7 +181,7 @@ func (p *Proxy) Mute() {
 	})
 }
 
-// Down refuses connections and ends those that are open. Whoever had one has closed it then, and makes no call
+// Down refuses connections and ends those that are open. Who had one has closed it then, and makes no call
 // on one that was kept; who does not for ten seconds is not waited for.
 func (p *Proxy) Down() {
 	var open []*pipe

@@ -263,25 +263,39 @@ func TestRestIsTriedAgainLater(t *testing.T) {
 	})
 }
 
-// What panics at rest is a fault of that session, and the others' work goes on.
+// What panics at rest is a fault of that session, which is left undone in the end, and the others' work goes on.
 func TestPanicAtRestEndsNothingElse(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, h *storetest.House) {
 		m := learned("Ada likes tea.", "SUMMARY")
 		m.hook = func() {
+			text := "Ada likes tea."
 			if strings.Contains(fmt.Sprint(m.asked[len(m.asked)-1]), "boom") {
+				text = "boom"
+			}
+			m.says["look"] = map[string]any{"learnings": []string{text}}
+		}
+		r := resting(h, m)
+		r.Hide = func(text string) string {
+			if text == "boom" {
 				panic("boom")
 			}
+			return text
 		}
 		says(h, "c1", "boom", "boom", "boom")
 		says(h, "c2", "one", "two", "three")
-		rest(h, resting(h, m))
+		rest(h, r)
 		if got := rows(h, "SELECT rest_tries || substr(rest_fault, 1, 11) AS line FROM sessions ORDER BY id"); got != "1panic: boom\n0" {
 			t.Errorf("left undone: %s", got)
 		}
 		if got := rows(h, memoriesOf); !strings.Contains(got, "Ada likes tea.") {
 			t.Errorf("remembered:\n%s", got)
 		}
+		for range 7 {
+			h.Exec("UPDATE sessions SET rest_after = 1 WHERE restless = TRUE")
+			rest(h, r)
+		}
+		h.WantCount(2, "SELECT count(*) FROM sessions WHERE restless = FALSE AND looked_to > 0 AND rest_tries = 0")
 	})
 }
 

@@ -372,7 +372,7 @@ func TestEmbeddingsThatFail(t *testing.T) {
 	})
 }
 
-// Whoever may spend nothing more recalls by words; all others go on.
+// A person who may spend nothing more recalls by words; all others go on.
 func TestWhoMaySpendNothingStopsNobody(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, db *store.DB) {
