@@ -187,9 +187,9 @@ const (
 	// everyChat: what they gave for everybody may have surfaced in each.
 	everyChat = `
 		SELECT s.id, s.person, c.channel, c.place, c.kind = 'direct' AS direct, s.summary <> '' AS summed FROM sessions s JOIN conversations c ON c.id = s.conversation_id ORDER BY s.id`
-	askedIn    = `SELECT DISTINCT session_id AS id FROM turns WHERE person IN (%s)`
-	othersIn   = `SELECT 1 FROM messages WHERE session_id = ? AND person <> '' AND person NOT IN (%s) LIMIT 1`
-	speakers   = `SELECT DISTINCT person AS name FROM messages WHERE session_id = ? AND person <> '' ORDER BY person`
+	askedIn  = `SELECT DISTINCT session_id AS id FROM turns WHERE person IN (%s)`
+	othersIn = `SELECT 1 FROM messages WHERE session_id = ? AND person <> '' AND person NOT IN (%s) LIMIT 1`
+	speakers = `SELECT DISTINCT person AS name FROM messages WHERE session_id = ? AND person <> '' ORDER BY person`
 	// hasPrompts: or it will have some, of a turn that goes on.
 	hasPrompts = `
 		SELECT 1 FROM turns t WHERE t.session_id = ? AND (t.state IN ('running', 'waiting') OR t.state = 'queued' AND t.calls > 0 OR EXISTS (SELECT 1 FROM llm_bodies b WHERE b.turn_id = t.id)
