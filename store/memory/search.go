@@ -28,12 +28,13 @@ const (
 
 const (
 	// matching are the newest that expression n matches and that may be seen. PostgreSQL is to look into the index of words
-	// first, whatever it guesses, then to sort, and to look at what a row names last: each OFFSET keeps a step apart.
+	// first, whatever it guesses, then to sort, and to look at what a row names last: each OFFSET keeps a step apart. It does not see
+	// the expressions in their SELECT, so it plans once, which takes longer than to run it.
 	matchingSQLite = `
 		SELECT %d AS n, id FROM (SELECT r.id FROM recalled_words w CROSS JOIN recalled r ON r.id = w.rowid
 			WHERE w.recalled_words MATCH ? AND %s ORDER BY w.rowid DESC LIMIT %d) x`
 	matchingPostgres = `
-		SELECT e.n - 1 AS n, x.id FROM unnest(CAST(? AS text[])) WITH ORDINALITY e (q, n), LATERAL (
+		SELECT e.n - 1 AS n, x.id FROM unnest((SELECT CAST(? AS text[]))) WITH ORDINALITY e (q, n), LATERAL (
 			SELECT r.id FROM (SELECT * FROM (
 				SELECT id, kind, ref, scope, session_id, taint FROM recalled
 				WHERE CAST(mark || replace(words, ' ', ' ' || mark) AS tsvector) @@ CAST(e.q AS tsquery) OFFSET 0
