@@ -684,7 +684,8 @@ BEGIN
 		IF v_x ->> 'learn' <> '' THEN
 			INSERT INTO memories (kind, scope, person, session_id, text, state, source, taint, turn_id, created_at, updated_at)
 			SELECT 'learning', 'session:' || t.session_id, t.person, t.session_id, v_x ->> 'learn', 'pending', 'review', v_x ->> 'taint', t.id, p_now, p_now
-			FROM turns t WHERE t.id = p_turn AND NOT EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = t.person AND m.learning = FALSE);
+			FROM turns t WHERE t.id = p_turn AND NOT EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = t.person AND m.learning = FALSE)
+				AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = t.session_id AND (s.private <> '' OR t.id <= s.left_turn OR t.id <= s.reset_turn));
 		END IF;
 	END IF;
 

@@ -83,7 +83,8 @@ const (
 			summed_to = CASE WHEN y.summed_to < sessions.summed_to THEN y.summed_to ELSE sessions.summed_to END,
 			reported_to = CASE WHEN y.reported_to < sessions.reported_to THEN y.reported_to ELSE sessions.reported_to END,
 			indexed_to = CASE WHEN y.indexed_to < sessions.indexed_to THEN y.indexed_to ELSE sessions.indexed_to END,
-			indexed_turn = CASE WHEN y.indexed_turn < sessions.indexed_turn THEN y.indexed_turn ELSE sessions.indexed_turn END
+			indexed_turn = CASE WHEN y.indexed_turn < sessions.indexed_turn THEN y.indexed_turn ELSE sessions.indexed_turn END,
+			left_turn = CASE WHEN y.left_turn > sessions.left_turn THEN y.left_turn ELSE sessions.left_turn END
 		FROM sessions y WHERE y.id = ? AND sessions.id = ?`
 	dropSummary = `DELETE FROM recalled WHERE kind = 'summary' AND ref = ?`
 	// Whoever runs a turn of the younger session finds that its lease is gone, and

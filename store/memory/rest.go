@@ -45,13 +45,14 @@ const (
 			rest_tries = CASE WHEN CAST(? AS bigint) = 0 THEN 0 ELSE CAST(? AS bigint) END, rest_fault = ?, rest_after = ? WHERE id = ?`
 	restDid = `UPDATE sessions SET rest_tries = 0, rest_fault = '', rest_after = 0 WHERE id = ? AND rest_fault <> ''`
 
-	// spoken: what people typed, as they last edited it, and what they were answered.
+	// spoken: what people typed, as they last edited it, and what they were answered, but for late answers to what is left behind.
 	spoken = `
 		SELECT id, coalesce(turn_id, 0) AS turn, direction = 'in' AS "in", person AS who, coalesce(said, text) AS text, direction = 'in' AND outside = FALSE AND origin IN ('chat', 'api') AS own,
 			CASE WHEN direction = 'out' OR origin = 'job' THEN taint WHEN outside = TRUE THEN 'forwarded' ELSE '' END AS taint,
 			CASE WHEN happened_at > 0 THEN happened_at ELSE created_at END AS at
 		FROM messages m WHERE session_id = ? AND id > ? AND (direction = 'in' AND class IN ('turn', 'revision') AND person <> '' OR class = 'say' AND notice = FALSE)
 			AND coalesce(said, text) <> '' AND coalesce(said, text) NOT LIKE '/%'
+			AND (direction = 'in' OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = m.session_id AND m.turn_id <= CASE WHEN s.left_turn > s.reset_turn THEN s.left_turn ELSE s.reset_turn END))
 			AND NOT EXISTS (SELECT 1 FROM messages y WHERE y.session_id = m.session_id AND y.id > m.id AND y.replaces = coalesce(m.replaces, m.id))
 		ORDER BY id LIMIT ?`
 	learnings = columns + `m.session_id = ? AND m.kind = 'learning' AND m.state = 'pending' ORDER BY m.id LIMIT ?`

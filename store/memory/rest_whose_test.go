@@ -103,6 +103,15 @@ func TestPrivateStaysPrivate(t *testing.T) {
 		if len(m.asked) > 0 {
 			t.Errorf("%d calls", len(m.asked))
 		}
+		// An answer that is under way comes later.
+		h.Exec("INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, origin, person, author, text, created_at) SELECT conversation_id, session_id, turn_id, 'out', 'say', origin, person, author, 'SECRET LATE', 1 FROM messages WHERE text = 'six'")
+		says(h, "c1", "seven", "eight", "nine", "ten", "eleven", "twelve")
+		h.Exec("INSERT INTO messages (conversation_id, session_id, turn_id, direction, class, origin, person, author, text, created_at) SELECT conversation_id, session_id, turn_id, 'out', 'say', origin, person, author, 'an answer', 1 FROM messages WHERE text = 'twelve'")
+		rest(h, resting(h, m))
+		if asked := fmt.Sprint(m.asked); !strings.Contains(asked, "twelve") || !strings.Contains(asked, "an answer") || strings.Contains(asked, "SECRET LATE") {
+			t.Errorf("asked is:\n%s", asked)
+		}
+		h.Exec("DELETE FROM memories")
 		// It becomes private while a model is asked.
 		m.hook = func() { h.Exec("UPDATE sessions SET private = 'on'") }
 		says(h, "c1", "a", "b", "c")

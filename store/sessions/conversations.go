@@ -20,12 +20,13 @@ const (
 		ON CONFLICT (conversation_id) DO NOTHING`
 	setSessionPerson = `UPDATE sessions SET person = ? WHERE id = ?`
 	dropSummary      = `DELETE FROM recalled WHERE kind = 'summary' AND ref = ?`
-	// newest: what is there already is not looked at, summed up or indexed any more.
+	// newest: what is there already is not looked at, summed up or indexed any more, nor what turns that are there say yet.
 	newest = `summary = '', summary_taint = '',
 		looked_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
 		summed_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
 		indexed_to = coalesce((SELECT max(id) FROM messages WHERE session_id = sessions.id), 0),
 		indexed_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0),
+		left_turn = coalesce((SELECT max(id) FROM turns WHERE session_id = sessions.id), 0),
 		reported_to = coalesce((SELECT max(id) FROM messages WHERE conversation_id = sessions.conversation_id AND session_id IS NULL), 0)`
 	leaveBehind = `UPDATE sessions SET ` + newest + ` WHERE id = ?`
 	lockSession = `SELECT conversation_id FROM sessions WHERE id = ?`

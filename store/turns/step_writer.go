@@ -58,12 +58,12 @@ const (
 		WHERE turn_id = ? AND attempt = ? AND position = ?`
 	insertReview = `
 		INSERT INTO reviews (turn_id, attempt, position, status, reason, learn, taint, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-	// insertLearning: of who wants nothing to be learned, and of a private chat, nothing is kept.
+	// insertLearning: of who wants nothing to be learned, of a private chat, and of what was left behind, nothing is kept.
 	insertLearning = `
 		INSERT INTO memories (kind, scope, person, session_id, text, state, source, taint, turn_id, created_at, updated_at)
 		SELECT 'learning', 'session:' || t.session_id, t.person, t.session_id, CAST(? AS text), 'pending', CAST(? AS text), CAST(? AS text), t.id, CAST(? AS bigint), CAST(? AS bigint)
 		FROM turns t WHERE t.id = ? AND NOT EXISTS (SELECT 1 FROM memory_settings m WHERE m.person = t.person AND m.learning = FALSE)
-			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = t.session_id AND s.private <> '')`
+			AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.id = t.session_id AND (s.private <> '' OR t.id <= s.left_turn OR t.id <= s.reset_turn))`
 	madeProgress = `UPDATE turns SET resumed = 0 WHERE id = ? AND resumed > 0`
 	endTurn      = `
 		UPDATE turns SET resumed = 0, calls = calls + ?, tokens_in = tokens_in + ?, tokens_out = tokens_out + ?, cost = cost + ?,

@@ -206,3 +206,20 @@ func TestEventsAreNumberedAndTerse(t *testing.T) {
 		}
 	})
 }
+
+// What a turn of a private chat teaches is not kept, though the chat may be private no more when it is reviewed.
+func TestWhatWasLeftBehindTeachesNothing(t *testing.T) {
+	each(t, func(t *testing.T, h *house) {
+		for _, left := range []string{"left_turn = %d", "reset_turn = %d", "private = 'on'", "mode = mode"} {
+			ref := h.Begun("c"+left, left)
+			set := strings.ReplaceAll(left, "%d", fmt.Sprint(ref.TurnID))
+			storetest.Exec(t, h.DB, fmt.Sprintf("UPDATE sessions SET %s WHERE id = %d", set, ref.SessionID))
+			h.Commit(ref, agent.Step{Plan: &agent.PlanRow{Goal: "g", Tasks: []agent.TaskRow{{Task: agent.Task{Type: agent.TaskExec}}}}})
+			h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskRunning}}})
+			h.Commit(ref, agent.Step{Tasks: []agent.TaskChange{{Type: agent.TaskExec, State: agent.TaskDone, Result: &tools.Result{End: tools.EndOK}}}})
+			h.Commit(ref, agent.Step{Review: &agent.Review{Status: "ok", Learn: "of " + left}})
+		}
+		h.WantCount(1, "SELECT count(*) FROM memories WHERE text = 'of mode = mode'")
+		h.WantCount(1, "SELECT count(*) FROM memories")
+	})
+}
