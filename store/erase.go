@@ -356,16 +356,31 @@ func (e *eraser) blank(t *database.Tx, ids []any) (files int64, err error) {
 
 // turns blanks what they had done.
 func (e *eraser) turns(ctx context.Context) error {
-	e.rows = 0
-	err := e.walk(ctx, fmt.Sprintf(turnsOf, e.marks), batchTurns, append(slices.Clone(e.who), e.toTurn), func(t *database.Tx, ids []int64) (int64, error) {
-		args := padded(ids, batchTurns)
+	theirs := func(do func(t *database.Tx, args []any) (int64, error)) (int64, error) {
+		e.rows = 0
+		err := e.walk(ctx, fmt.Sprintf(turnsOf, e.marks), batchTurns, append(slices.Clone(e.who), e.toTurn), func(t *database.Tx, ids []int64) (int64, error) {
+			return do(t, padded(ids, batchTurns))
+		})
+		return e.rows, err
+	}
+	n, err := theirs(func(t *database.Tx, args []any) (int64, error) {
+		files, err := linked(t, published, args)
+		if err != nil {
+			return 0, err
+		}
+		return e.unlessSent(t, files)
+	})
+	if e.done.Files += n; err != nil {
+		return err
+	}
+	n, err = theirs(func(t *database.Tx, args []any) (int64, error) {
 		prompts, err := t.Exec(bodiesOfTurns, args...)
 		if err == nil {
 			_, err = t.Each(eraseTurns, args)
 		}
 		return prompts, err
 	})
-	e.done.Prompts += e.rows
+	e.done.Prompts += n
 	return err
 }
 

@@ -111,24 +111,40 @@ const (
 var (
 	linking  = marked(`SELECT session_id AS session, text FROM messages WHERE direction = 'out' AND session_id IS NOT NULL AND text LIKE '%](attachment:%' AND id IN (%s)`, batchRows)
 	sentWith = marked(`SELECT m.session_id AS session, d.extra FROM deliveries d JOIN messages m ON m.id = d.message_id WHERE m.session_id IS NOT NULL AND d.extra LIKE '{"files":%' AND d.message_id IN (%s)`, batchRows)
-	linkedIn = regexp.MustCompile(`\]\(attachment:(\d{1,18})\)`)
+	// published are files that a turn made, which may not have been sent.
+	published = marked(`SELECT t.session_id AS session, k.output AS text FROM tasks k JOIN turns t ON t.id = k.turn_id WHERE k.tool = 'workspace.publish' AND k.turn_id IN (%s)`, batchTurns)
+	linkedIn  = regexp.MustCompile(`\]\(attachment:(\d{1,18})\)`)
 )
 
-// made takes away files that were made here and that some answers link or were sent with, unless others were sent them too.
+// made takes away files that were made here and that some answers link or were sent with.
 func (e *eraser) made(t *database.Tx, answers []any) (n int64, err error) {
+	files, err := linked(t, linking, answers)
+	if err == nil {
+		err = e.kept(t, answers, files)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return e.unlessSent(t, files)
+}
+
+// linked are the files of each session that some texts link.
+func linked(t *database.Tx, query string, of []any) (map[int64][]string, error) {
 	list, err := database.Select[struct {
 		Session int64
 		Text    string
-	}](t, linking, answers...)
+	}](t, query, of...)
 	files := map[int64][]string{}
 	for _, m := range list {
 		for _, link := range linkedIn.FindAllStringSubmatch(m.Text, -1) {
 			files[m.Session] = append(files[m.Session], link[1])
 		}
 	}
-	if err == nil {
-		err = e.kept(t, answers, files)
-	}
+	return files, err
+}
+
+// unlessSent takes files away that were made here, unless others were sent them.
+func (e *eraser) unlessSent(t *database.Tx, files map[int64][]string) (n int64, err error) {
 	for session, ids := range files {
 		if e.sent[session] == nil && err == nil {
 			var texts []string

@@ -303,9 +303,12 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 				(51, 2, 1, 'tg', 1, 0, TRUE, '', '{"files":[{"blob":"b51","name":"answer.md"},{"blob":"b53","name":"plan.md"}]}', 'n51', 'sent', TRUE, 1, 1),
 				(52, 6, 1, 'tg', 2, 0, TRUE, '', '{"files":[{"blob":"b52","name":"answer.md"}]}', 'n52', 'sent', TRUE, 1, 1)`,
 			`INSERT INTO attachments (id, session_id, name, state, blob, created_at, used_at) VALUES
-				(51, 1, 'answer.md', 'clean', 'b51', 1, 1), (52, 1, 'answer.md', 'clean', 'b52', 1, 1), (53, 1, 'plan.md', 'clean', 'b53', 1, 1)`,
+				(51, 1, 'answer.md', 'clean', 'b51', 1, 1), (52, 1, 'answer.md', 'clean', 'b52', 1, 1), (53, 1, 'plan.md', 'clean', 'b53', 1, 1),
+				(54, 1, 'unsent.md', 'clean', 'b54', 1, 1), (55, 1, 'unsent.md', 'clean', 'b55', 1, 1)`,
 			`INSERT INTO plans (turn_id, attempt, goal, created_at) VALUES (1, 0, 'secret', 1), (3, 0, 'mine', 1)`,
-			`INSERT INTO tasks (turn_id, attempt, position, type, tool, detail, output, state, created_at) VALUES (3, 0, 0, 'tool', 'memory.search', '', 'secret', 'done', 1)`,
+			`INSERT INTO tasks (turn_id, attempt, position, type, tool, detail, output, state, created_at) VALUES (3, 0, 0, 'tool', 'memory.search', '', 'secret', 'done', 1),
+				(1, 0, 0, 'tool', 'workspace.publish', '', '[it](attachment:54)', 'done', 1), (1, 0, 1, 'tool', 'workspace.publish', '', '[it](attachment:53)', 'done', 1),
+				(1, 0, 2, 'tool', 'web.fetch', '', '[it](attachment:55)', 'done', 1)`,
 			`UPDATE rejected SET conversation = 'd' WHERE conversation = 'c8'`, `UPDATE rejected SET conversation = '' WHERE conversation = 'c7'`,
 			`INSERT INTO approvals (id, kind, state, person, data, created_at, expires_at) VALUES (1, 'link', 'proposed', 'tom', '{"maker":{"Name":"eve"}}', 1, `+now+`)`,
 			`INSERT INTO memories (id, kind, scope, text, state, person, source, superseded_by, created_at, updated_at) VALUES
@@ -325,8 +328,8 @@ func TestEraseTakesAllOfSomebody(t *testing.T) {
 		}
 		h.WantCount(1, "SELECT count(*) FROM memories WHERE id = 803 AND state = 'active'")
 		h.WantCount(0, "SELECT count(*) FROM messages WHERE text = 'secret'")
-		h.WantCount(1, "SELECT count(*) FROM attachments WHERE id = 51 AND state = 'gone' AND name = ''")
-		h.WantCount(2, "SELECT count(*) FROM attachments WHERE id IN (52, 53) AND state = 'clean'")
+		h.WantCount(2, "SELECT count(*) FROM attachments WHERE id IN (51, 54) AND state = 'gone' AND name = ''")
+		h.WantCount(3, "SELECT count(*) FROM attachments WHERE id IN (52, 53, 55) AND state = 'clean'")
 		h.WantCount(1, "SELECT count(*) FROM rejected WHERE conversation = ''") // anybody's
 		h.WantCount(1, "SELECT count(*) FROM rejected")
 		h.WantCount(1, "SELECT count(*) FROM plans WHERE turn_id IN (1, 3) AND goal <> ''")
