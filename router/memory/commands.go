@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -261,6 +262,9 @@ func (s *Service) page(ctx context.Context, c *commands.Call, command string, f 
 	}
 	answer := commands.Answer{Text: listed(shown, c), Taint: taintOf(c.Person.Name, shown...)}
 	for i, e := range shown {
+		if !slices.Contains(w.Place.Scopes(), e.Scope) { // it is another's, who alone changes it
+			continue
+		}
 		answer.Buttons = append(answer.Buttons, commands.Button{Label: strconv.FormatInt(e.ID, 10), Command: fmt.Sprintf("memory %d", e.ID), Beside: i%5 != 0})
 	}
 	if more {

@@ -1,6 +1,7 @@
 package memory_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -433,6 +434,23 @@ func TestLearningIsShownToItsPersonAlone(t *testing.T) {
 			if got := k.Search(k.Context(), call, tools.Remembered{Which: "17"}); strings.Contains(got.Output, "zebra") != want {
 				k.Errorf("%s is shown %q", person, got.Output)
 			}
+		}
+	})
+}
+
+// What an admin sees of somebody else has no button: they alone change it.
+func TestAnothersMemoriesHaveNoButtons(t *testing.T) {
+	t.Parallel()
+	gathered(t, func(k *keeper, _ map[string]*routermemory.Writer) {
+		k.Called = func(_ context.Context, name string) (string, error) { return name, nil }
+		k.alone("bob", "remember I like tea")
+		k.alone("cleo", "remember I like coffee")
+		home := channels.Conversation{Channel: "tg", ID: "cleo", Kind: channels.Direct, Place: "cleo"}
+		if of := k.givesIn(home, "cleo", "memory of bob"); !strings.Contains(of.Text, "tea") || len(of.Buttons) != 0 {
+			k.Errorf("of bob: %q, %v", of.Text, of.Buttons)
+		}
+		if own := k.givesIn(home, "cleo", "memory"); !strings.Contains(own.Text, "coffee") || len(own.Buttons) != 1 {
+			k.Errorf("of cleo: %q, %v", own.Text, own.Buttons)
 		}
 	})
 }
