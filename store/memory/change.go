@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"switchboard/agent/memory"
@@ -65,13 +66,16 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		return a, &core.StateError{Sentence: "What I remember here is a copy of another bot's memory: it is changed there."}
 	}
 	if c.Kind != routermemory.Add {
-		if takesBack(c) { // before they are read: what is made of them at rest is committed by then, or never
-			if err := engines.VoidAll(t, engines.Memory); err != nil {
-				return a, err
-			}
-		}
 		if err := found(t, c); err != nil {
 			return a, err
+		}
+		if takesBack(c) { // they are read again: what is made of them at rest is committed by then, or never
+			if err := void(t, scopesOf(c.Done)); err != nil {
+				return a, err
+			}
+			if err := found(t, c); err != nil {
+				return a, err
+			}
 		}
 		if err := unlearn(t, unwanted(c)); err != nil {
 			return a, err
@@ -120,6 +124,28 @@ func found(t *database.Tx, c *routermemory.Change) (err error) {
 		err = core.ErrNotFound
 	}
 	return err
+}
+
+func scopesOf(list []memory.Entry) (scopes []memory.Scope) {
+	for i := range list {
+		scopes = append(scopes, list[i].Scope)
+	}
+	return scopes
+}
+
+// void has nothing written by work at rest that may have read what surfaces in these scopes: what is somebody's own is read in their
+// own work alone.
+func void(t *database.Tx, scopes []memory.Scope) error {
+	for _, s := range scopes {
+		name, own := strings.CutPrefix(string(s), "person:")
+		if !own {
+			return engines.VoidAll(t, engines.Memory)
+		}
+		if err := engines.Void(t, engines.Memory, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // each changes what a change found, and indexes again what is not forgotten.

@@ -8,7 +8,6 @@ import (
 	routermemory "switchboard/router/memory"
 	"switchboard/store/audit"
 	"switchboard/store/database"
-	"switchboard/store/engines"
 )
 
 const (
@@ -36,7 +35,7 @@ func summaries(t *database.Tx, f *routermemory.Filter, which string) ([]routerme
 
 // forgetSummaries drops those of c.Of. What is summed up at the moment, and has read one, is not written.
 func forgetSummaries(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
-	if err := engines.VoidAll(t, engines.Memory); err != nil {
+	if err := void(t, c.Of); err != nil {
 		return a, err
 	}
 	if c.Dropped, err = summaries(t, &routermemory.Filter{Scopes: c.Of, Limit: routermemory.MaxExport}, "1 = 1"); err != nil {

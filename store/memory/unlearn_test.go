@@ -1,11 +1,14 @@
 package memory_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/agent/memory"
+	"switchboard/agent/tools"
 	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
 	"switchboard/store/storetest"
@@ -147,5 +150,32 @@ func TestForgottenWhileAModelIsAsked(t *testing.T) {
 		if n := m.count("look"); n != 2 {
 			k.Errorf("looked %d times", n)
 		}
+	})
+}
+
+// What somebody forgets of their own ends nobody else's work at rest, which would be paid again; what they forget in a group ends it.
+func TestForgettingEndsTheirOwnWorkAlone(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		h := storetest.NewHouse(k.T, k.db)
+		h.Accept(storetest.By(storetest.Entry("b1", "b1", "one"), "bob"))
+		h.Exec("UPDATE turns SET state = 'done', finished_at = 1")
+		bobs, err := h.Router.Rest(h.Ctx, 1, h.Owner(), time.Now())
+		if err != nil || bobs == nil {
+			h.Fatal(bobs, err)
+		}
+		forgets := func(at memory.Place, want error) {
+			k.Helper()
+			w := &routermemory.Writer{Person: "ada", Place: at}
+			kept, _ := k.write(w, memory.Entry{Kind: memory.Fact, Text: "the zebra sleeps in the barn", Source: routermemory.Said})
+			if err := k.Service.Change(h.Ctx, k.ForgetAs(w, kept.Entry.ID), core.Actor{Person: "ada"}); err != nil {
+				h.Fatal(err)
+			}
+			if err := h.Router.WriteSummary(h.Ctx, bobs, bobs.SummedTo, "x", tools.Clean); !errors.Is(err, want) {
+				h.Errorf("%+v: %v, want %v", at, err, want)
+			}
+		}
+		forgets(direct("ada", "tg", 7), nil)
+		forgets(group("ada", "tg", "g", 8), core.ErrFenced)
 	})
 }
