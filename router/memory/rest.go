@@ -281,7 +281,7 @@ func (r *Rester) look(ctx context.Context, now *Resting) (did bool, err error) {
 			if err != nil {
 				return err
 			}
-			if !learns || now.Private {
+			if !learns || now.Private || now.Copied {
 				continue
 			}
 			var said []memory.Said

@@ -39,7 +39,7 @@ func (r *Rester) curateOf(ctx context.Context, now *Resting, person string, all 
 	learns, denied, err := r.learns(ctx, person)
 	if err != nil {
 		return false, err
-	} else if !learns || now.Private || person == "" || !now.by(person) || r.Person(person) == nil {
+	} else if !learns || now.Private || now.Copied || person == "" || !now.by(person) || r.Person(person) == nil {
 		return true, r.discard(ctx, now, all, "nothing is to be learned there")
 	}
 	of := func(e memory.Entry) bool { return memory.Denied(denied, "", e.Text) != "" }

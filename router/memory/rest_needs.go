@@ -18,6 +18,7 @@ type Resting struct {
 	Group        string
 	Direct       bool
 	Private      bool
+	Copied       bool   // memory is another bot's, so that nothing is learned here
 	Person       string // for whom the work is done: whose direct chat it is, or who wrote there last; empty: nobody we know
 	Summary      string
 	SummaryTaint tools.Taint

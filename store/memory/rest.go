@@ -25,7 +25,7 @@ const (
 	rests = `FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.restless = TRUE AND s.used_at <= ?
 		AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = s.id AND t.rank IS NOT NULL)`
 	restOf = `
-		SELECT s.id AS session, c.channel, c.place AS "group", c.kind = 'direct' AS direct, s.private <> '' AS private, ` + restFor + `,
+		SELECT s.id AS session, c.channel, c.place AS "group", c.kind = 'direct' AS direct, s.private <> '' AS private, NOT ` + notCopied + ` AS copied, ` + restFor + `,
 			s.summary, s.summary_taint, s.reset_message AS reset, s.looked_to, s.summed_to, s.reported_to, s.indexed_to, s.indexed_turn, s.used_at, s.rest_tries AS tries,
 			s.rest_after <= ? AS due ` + rests + ` AND s.id = ?`
 	// resting are those that are due or have something to be indexed, three of a person, whom no other engine works for: %s says that

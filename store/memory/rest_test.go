@@ -379,3 +379,21 @@ func TestFactsAge(t *testing.T) {
 		}
 	})
 }
+
+// Where memory is another bot's nothing is learned, and no model is asked for what could not be written.
+func TestACopyLearnsNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, h *storetest.House) {
+		m := learned("Ada likes tea.", "SUMMARY")
+		says(h, "c1", "one", "two", "three", "four", "five", "six")
+		h.Exec("INSERT INTO memories (kind, scope, text, state, person, session_id, source, created_at, updated_at) VALUES ('learning', 'session:1', 'x', 'pending', 'ada', 1, 'review', 1, 1)",
+			"INSERT INTO memory_copy (id, log, n, come_to) VALUES (1, 'a', 1, -1)")
+		rest(h, resting(h, m))
+		if len(m.asked) != 1 || m.count("summary") != 1 {
+			t.Errorf("%d calls, %d for the summary", len(m.asked), m.count("summary"))
+		}
+		if got := rows(h, memoriesOf); got != "learning session:1 discarded review: " {
+			t.Error(got)
+		}
+	})
+}
