@@ -257,6 +257,7 @@ func TestMemoriesMove(t *testing.T) {
 			k.write(w, memory.Entry{Kind: memory.Preference, Category: "style", Key: "length", Text: name + " likes it"})
 			k.write(w, memory.Entry{Kind: memory.Fact, Text: "the deploy key of " + name + " rotates"})
 		}
+		storetest.Exec(k.T, k.db, "INSERT INTO memory_scopes (scope, merged_to) VALUES ('group:tg:g', 7), ('person:bob', 5), ('person:ann', 9)")
 		k.do(func(t *database.Tx) error {
 			return storememory.Rescope(t, memory.OfGroup("tg", "g"), memory.OfGroup("tg", "h"))
 		})
@@ -266,6 +267,10 @@ func TestMemoriesMove(t *testing.T) {
 		k.do(func(t *database.Tx) error { return storememory.Join(t, "ann", "bob") })
 		if shown := k.shown(group("ann", "tg", "h", 9), "hello"); strings.Count(shown, "likes it") != 1 {
 			k.Errorf("ann is told %q in the group", shown)
+		}
+		merged, err := database.List[struct{ Name string }](k.Context(), k.db.DB, "read", "SELECT scope || ' ' || CAST(merged_to AS text) AS name FROM memory_scopes ORDER BY scope")
+		if got := fmt.Sprint(merged); err != nil || got != "[{group:tg:h 7} {person:ann 9}]" {
+			k.Errorf("merged are %s, %v", got, err)
 		}
 		shown := k.shown(at["ann"].Place, "when does the deploy key rotate?")
 		if !strings.Contains(shown, "of ann rotates") || !strings.Contains(shown, "of bob rotates") || strings.Count(shown, "likes it") != 1 {

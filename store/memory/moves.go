@@ -16,6 +16,9 @@ const (
 			AND y.key = memories.key AND y.id > memories.id)`
 	outdatedIDs = `SELECT ref AS id FROM recalled WHERE kind = 'memory' AND scope IN (?, ?) AND ref IN (SELECT id FROM memories WHERE state = 'superseded')`
 	rescope     = `UPDATE memories SET scope = ?, updated_at = ? WHERE scope = ?`
+	mergedThere = `
+		INSERT INTO memory_scopes (scope, merged_to) SELECT ?, merged_to FROM memory_scopes WHERE scope = ?
+		ON CONFLICT (scope) DO UPDATE SET merged_to = CASE WHEN excluded.merged_to > memory_scopes.merged_to THEN excluded.merged_to ELSE memory_scopes.merged_to END`
 
 	outdatedOf = `
 		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND person IN (?, ?) AND EXISTS (
@@ -56,7 +59,7 @@ func Rescope(t *database.Tx, from, to memory.Scope) error {
 	if err := Unindex(t, memory.OfMemory, old...); err != nil {
 		return err
 	}
-	if err := t.Do(rescope, to, t.Now, from); err != nil {
+	if err := t.Run(database.Do(rescope, to, t.Now, from), database.Do(mergedThere, to, from), database.Do(dropScopes, from)); err != nil {
 		return err
 	}
 	return Move(t, from, to)
