@@ -113,6 +113,17 @@ func ReadRecord(line []byte) (r Record, err error) {
 	return r, r.check()
 }
 
+// mostNumbers leaves room for those that come behind.
+const mostNumbers = 1 << 62
+
+// timeless says that it has a time which JSON cannot say.
+func (m *Row) timeless() bool {
+	return slices.ContainsFunc([]time.Time{m.CreatedAt, m.UpdatedAt, m.UsedAt, m.ExpiresAt, m.AgedAt}, func(at time.Time) bool {
+		year := at.UTC().Year()
+		return year < 0 || year > 9999
+	})
+}
+
 // Where a record says nothing else than these, it is none.
 var (
 	recordKinds  = []memory.Kind{memory.Fact, memory.Preference, memory.Rule, memory.Question, memory.Learning}
@@ -129,12 +140,12 @@ func (r *Record) check() error {
 		return no("it is no record of \"switchboard memory follow\"")
 	case r.Version != RecordVersion:
 		return no("it has version %d, and this build knows version %d: bring both bots to the same build", r.Version, RecordVersion)
-	case r.Log == "" || r.N < 0:
+	case r.Log == "" || r.N < 0 || r.N > mostNumbers:
 		return no("it has no number")
 	}
 	switch r.Op {
 	case OpPut, OpRow:
-		if m == nil || m.ID < 1 || m.Scope == "" || m.Confidence < 0 || m.Confidence > 1 || !slices.Contains(recordKinds, m.Kind) || !slices.Contains(recordStates, m.State) {
+		if m == nil || m.ID < 1 || m.ID > mostNumbers || m.SupersededBy < 0 || m.timeless() || m.Scope == "" || m.Confidence < 0 || m.Confidence > 1 || !slices.Contains(recordKinds, m.Kind) || !slices.Contains(recordStates, m.State) {
 			return no("its memory cannot be read")
 		}
 	case OpDelete:

@@ -3,10 +3,12 @@ package memory_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"switchboard/agent/memory"
 	"switchboard/router/core"
@@ -108,6 +110,10 @@ func TestCopyRefuses(t *testing.T) {
 			func(r *routermemory.Record) { r.Version = 2 }, func(r *routermemory.Record) { r.Type = "x" }, func(r *routermemory.Record) { r.Op = "x" },
 			func(r *routermemory.Record) { r.Memory = nil }, func(r *routermemory.Record) { r.Log = "" },
 			func(r *routermemory.Record) { r.Memory.Kind = "x" }, func(r *routermemory.Record) { r.Memory.State = "pending" },
+			func(r *routermemory.Record) { r.N = math.MaxInt64 }, func(r *routermemory.Record) { r.Memory.ID = math.MaxInt64 }, func(r *routermemory.Record) { r.Memory.SupersededBy = -1 },
+			func(r *routermemory.Record) {
+				r.Memory.UpdatedAt = time.Date(9999, 12, 31, 23, 0, 0, 0, time.FixedZone("", -7200))
+			},
 		} {
 			r, row := list[0], *list[0].Memory
 			r.Memory = &row
