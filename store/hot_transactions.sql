@@ -382,8 +382,8 @@ BEGIN
 			SELECT id, person INTO v_session, v_person FROM sessions WHERE conversation_id = v_conversation.id FOR UPDATE;
 			EXIT WHEN FOUND;
 		END IF;
-		PERFORM 1 FROM conversations WHERE id = v_conversation.id FOR KEY SHARE;
-		EXIT WHEN FOUND;
+		PERFORM 1 FROM conversations WHERE id = v_conversation.id AND conversation = v_conversation.conversation FOR KEY SHARE;
+		EXIT WHEN FOUND; -- else it has moved just now
 	END LOOP;
 	IF NOT v_former AND (v_conversation.kind <> e ->> 'kind' OR v_conversation.place <> e ->> 'place'
 		OR (e ->> 'title' <> '' AND v_conversation.title <> e ->> 'title') OR v_conversation.gone_at <> 0 OR v_conversation.gone_notified) THEN
@@ -786,9 +786,12 @@ BEGIN
 	IF v_d.state = 'pending' THEN
 		UPDATE deliveries SET state = 'sending', tries = tries + 1, fence = p_fence, last_try = p_now, updated_at = p_now,
 			first_try = CASE WHEN first_try = 0 THEN p_now ELSE first_try END
-		WHERE id = v_d.id RETURNING * INTO v_d;
+		WHERE id = v_d.id AND settled = FALSE RETURNING * INTO v_d;
 	ELSIF v_d.state = 'sending' THEN
-		UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = p_now WHERE id = v_d.id RETURNING * INTO v_d;
+		UPDATE deliveries SET state = 'unknown', outcome = 'result_lost', updated_at = p_now WHERE id = v_d.id AND settled = FALSE RETURNING * INTO v_d;
+	END IF;
+	IF NOT FOUND THEN -- it was forgotten just now
+		RETURN sb_begin(p_channel, p_fence, p_conversation, p_now);
 	END IF;
 	RETURN jsonb_build_object('id', v_d.id, 'message', v_d.message_id, 'text', v_d.text, 'rich', v_d.rich, 'extra', v_d.extra,
 		'reply_to', v_d.reply_to, 'platform_id', v_d.platform_id,

@@ -178,3 +178,31 @@ func TestMovedConversationMergesWithItsNewSelf(t *testing.T) {
 		}
 	})
 }
+
+// A conversation that moves while its first message is taken has a session by its new name.
+func TestMovedWhileTheFirstMessageIsTaken(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	for _, mode := range []string{"queue", "steer"} { // the second goes without the function
+		from, to := "from "+mode, "to "+mode
+		h.Accept(keptOut(from, from, "stranger"))
+		end, err := storetest.OpenTransaction(h.Ctx, h.DB, fmt.Sprintf(`
+			WITH u AS (UPDATE conversations SET conversation = '%s' WHERE conversation = '%s' RETURNING id, channel)
+			INSERT INTO moved (channel, former, conversation_id, moved_at) SELECT channel, '%[2]s', id, 1 FROM u`, to, from))
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			h.Accept(storetest.Mode(storetest.Entry(from, "k"+mode, "hello"), mode))
+		}()
+		storetest.AwaitBlocked(t, h.DB, 1)
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+		h.WantCount(1, "SELECT count(*) FROM sessions WHERE key = 'tg:"+to+"'")
+		h.WantCount(0, "SELECT count(*) FROM sessions WHERE key = 'tg:"+from+"'")
+	}
+}

@@ -1,8 +1,10 @@
 package store_test
 
 import (
+	"errors"
 	"testing"
 
+	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/intake"
 	"switchboard/router/outbox"
@@ -63,4 +65,30 @@ func TestRefusedChangeIsAnsweredAtOnce(t *testing.T) {
 			t.Errorf("%d audit rows, %v", refused, err)
 		}
 	})
+}
+
+// What is forgotten while it is to be sent is not sent.
+func TestForgottenWhileItIsToBeSent(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, storetest.Postgres(t))
+	h.Posts("c1", "1", "secret")
+	hold := h.Hold()
+	end, err := storetest.OpenTransaction(h.Ctx, h.DB, "SELECT 1 FROM conversations WHERE conversation = 'c1' FOR UPDATE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 2)
+	go func() { done <- h.Router.ForgetSession(h.Ctx, "tg:c1", core.Actor{Person: "ada"}) }()
+	storetest.AwaitBlocked(t, h.DB, 1)
+	var begun *outbox.Delivery
+	go func() {
+		d, _, err := h.Router.Begin(h.Ctx, hold, channels.Conversation{ID: "c1"})
+		begun = d
+		done <- err
+	}()
+	storetest.AwaitBlocked(t, h.DB, 2)
+	if err := errors.Join(end(), <-done, <-done); err != nil || begun != nil {
+		t.Errorf("begun is %+v, %v", begun, err)
+	}
+	h.WantCount(1, "SELECT count(*) FROM deliveries WHERE state = 'dropped' AND settled")
 }

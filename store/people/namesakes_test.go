@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
-	"switchboard/internal/testkit"
 	"switchboard/router/core"
 	"switchboard/store/database"
 	"switchboard/store/people"
@@ -68,10 +66,7 @@ func TestWhoIsRemovedWhileSettingsAreReadIsNew(t *testing.T) {
 			_, err := h.Router.SetPeople(h.Ctx, []core.Person{{Name: "root", Role: core.RoleAdmin}, {Name: "bob", Role: core.RoleUser}})
 			set <- err
 		}()
-		testkit.Await(t, "the settings wait", time.Minute, func() bool {
-			n, err := storetest.Count(h.Ctx, h.DB, "SELECT count(*) FROM pg_locks WHERE NOT granted")
-			return err == nil && n > 0
-		})
+		storetest.AwaitBlocked(t, h.DB, 1)
 		return nil
 	})
 	if err := errors.Join(err, <-set); err != nil {

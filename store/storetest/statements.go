@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	"switchboard/internal/testkit"
 	"switchboard/store"
 	"switchboard/store/database"
 )
@@ -103,4 +105,13 @@ func RowsRead(ctx context.Context, db *store.DB, query string) (rows int64, err 
 		return err
 	})
 	return rows, err
+}
+
+// AwaitBlocked waits until so many transactions of a database on PostgreSQL wait for others.
+func AwaitBlocked(t testing.TB, db *store.DB, n int64) {
+	t.Helper()
+	testkit.Await(t, "transactions that wait", time.Minute, func() bool {
+		waiting, err := Count(t.Context(), db, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
+		return err == nil && waiting >= n
+	})
 }
