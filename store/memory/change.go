@@ -28,10 +28,13 @@ const (
 		INSERT INTO memories (kind, scope, category, key, text, state, person, session_id, turn_id, source, confidence, taint, kept, always, created_at, updated_at, expires_at, aged_at)
 		VALUES (?, ?, ?, ?, ?, 'active', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`
 	supersede = `UPDATE memories SET state = 'superseded', superseded_by = ?, updated_at = ? WHERE id = ?`
-	keep      = `UPDATE memories SET state = 'active', kept = TRUE, confidence = 1, taint = '', expires_at = 0, updated_at = ? WHERE id = ? AND kind <> 'learning'`
-	always    = `UPDATE memories SET always = TRUE, kept = TRUE, scope = 'global', updated_at = ? WHERE id = ? AND kind = 'rule'`
-	forget    = `UPDATE memories SET state = 'forgotten', outcome = ?, updated_at = ? WHERE id = ?`
-	setOwn    = `
+	// saidWhen: what is put together was said when the last of it was.
+	saidWhen = `
+		UPDATE recalled SET said_at = coalesce((SELECT max(y.said_at) FROM recalled y WHERE y.kind = 'memory' AND y.ref IN (%s)), said_at) WHERE kind = 'memory' AND ref = ?`
+	keep   = `UPDATE memories SET state = 'active', kept = TRUE, confidence = 1, taint = '', expires_at = 0, updated_at = ? WHERE id = ? AND kind <> 'learning'`
+	always = `UPDATE memories SET always = TRUE, kept = TRUE, scope = 'global', updated_at = ? WHERE id = ? AND kind = 'rule'`
+	forget = `UPDATE memories SET state = 'forgotten', outcome = ?, updated_at = ? WHERE id = ?`
+	setOwn = `
 		INSERT INTO memory_settings (person, learning, recall, expire_after, denied, updated_at) SELECT name, ?, ?, ?, ?, ? FROM people WHERE name = ?
 		ON CONFLICT (person) DO UPDATE SET learning = excluded.learning, recall = excluded.recall, expire_after = excluded.expire_after,
 			denied = excluded.denied, updated_at = excluded.updated_at`
@@ -212,6 +215,12 @@ func write(t *database.Tx, c *routermemory.Change) error {
 	}
 	if e.ID, err = Insert(t, e, database.Micros(c.Expires)); err != nil {
 		return err
+	}
+	if e.Source == routermemory.Merge {
+		marks, args := database.In(c.IDs)
+		if err := t.Do(strings.Replace(saidWhen, "%s", marks, 1), append(args, e.ID)...); err != nil {
+			return err
+		}
 	}
 	for i := range before {
 		if err := t.Do(supersede, e.ID, t.Now, before[i].ID); err != nil {

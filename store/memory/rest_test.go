@@ -325,7 +325,8 @@ func TestConsolidationIsOfOneMomentAndCanBeTakenBack(t *testing.T) {
 		says(h, "c1", "hello")
 		rest(h, r)
 		h.WantCount(0, "SELECT count(*) FROM memories WHERE source = 'merge'")
-		h.Exec(fmt.Sprintf("UPDATE memories SET state = 'active' WHERE id = %d", ids[1]), "UPDATE sessions SET restless = TRUE", "DELETE FROM memory_scopes")
+		h.Exec(fmt.Sprintf("UPDATE memories SET state = 'active' WHERE id = %d", ids[1]), "UPDATE sessions SET restless = TRUE", "DELETE FROM memory_scopes",
+			"UPDATE recalled SET said_at = 100 + ref WHERE kind = 'memory'")
 		rest(h, r)
 		active := `SELECT text AS line FROM memories WHERE state = 'active' ORDER BY text`
 		if got := rows(h, active); got != "fact 2\nfact 3\nfact 4\nfact 5\nfacts 0 and 1\ntainted" {
@@ -340,6 +341,7 @@ func TestConsolidationIsOfOneMomentAndCanBeTakenBack(t *testing.T) {
 		if _, err := fmt.Sscan(rows(h, "SELECT CAST(id AS text) AS line FROM memories WHERE source = 'merge'"), &merged); err != nil {
 			t.Fatal(err)
 		}
+		h.WantCount(1, fmt.Sprintf("SELECT count(*) FROM recalled WHERE kind = 'memory' AND ref = %d AND said_at = %d", merged, 100+ids[1]))
 		undo := func(id int64) error {
 			return h.DB.Write(h.Ctx, database.Async, "undo", func(t *database.Tx) error { return stored.Unmerge(t, id) })
 		}
