@@ -127,7 +127,7 @@ func (t *Term) near(words string) (most float64) {
 	}
 	runes := []rune(t.Forms[0])
 	for word := range strings.SplitSeq(words, " ") {
-		if len(word) < minNear || word[0] < 'a' {
+		if len(word) < minNear || word[0] < 'a' || strings.HasPrefix(word, beginMark) || strings.HasPrefix(word, endMark) {
 			continue
 		}
 		n := 0

@@ -2,10 +2,12 @@ package memory
 
 import (
 	_ "embed"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/blevesearch/snowballstem"
 	"github.com/blevesearch/snowballstem/english"
@@ -20,6 +22,9 @@ const (
 	maxText = 6000 // runes of a text that are indexed
 	maxWord = 40   // runes of a word; the rest of it is left out
 	minNear = 5    // runes of a word that is also looked for by its ends
+
+	// beginMark and endMark stand before the ends of words in the index: letters in which nobody writes, so that no word is like one.
+	beginMark, endMark = "ᚠ", "ᚢ"
 )
 
 var stemmers = map[string]func(*snowballstem.Env) bool{"de": german.Stem, "en": english.Stem, "es": spanish.Stem, "fr": french.Stem, "it": italian.Stem}
@@ -156,7 +161,7 @@ func ends(word string) []string {
 	if len(runes) < minNear {
 		return nil
 	}
-	return []string{"1" + string(runes[:4]), "9" + string(runes[len(runes)-4:])}
+	return []string{beginMark + string(runes[:4]), endMark + string(runes[len(runes)-4:])}
 }
 
 // Words are what a text is found by: its words folded, their stems, and their ends, each once, with spaces between. A word
@@ -198,19 +203,48 @@ func HasAll(words string, terms []Term) bool {
 	return len(terms) > 0 && has(words, terms) == len(terms)
 }
 
-// HasWords says whether a text has all words of another, those that say nothing too, in this or another form; false where there are none.
+// elided is a letter with its apostrophe, as of "Ann's" or "l'école".
+var elided = regexp.MustCompile(`(?i)['’][a-z]\b|\b[a-z]['’]`)
+
+// capitals are a word such as "US", which is no "us", or "C".
+var capitals = regexp.MustCompile(`\p{Lu}{2}|\b[B-HJ-Z]\b`)
+
+// HasWords says whether a text has all words of another, each as it is or with another ending; false where there are none, and where they
+// say nothing in the text's language, but for a text that says no more. It is for what a person wants gone: what is only like a word, as
+// "universe" is like "university", is none.
 func HasWords(text, words string) bool {
-	have, list, n := " "+Words(text)+" ", split(words, false), 0
-	languages := tongues(split(text, true))
+	list := split(text, true)
+	languages, have := tongues(list), map[string]bool{}
 	for _, word := range list {
-		if len(word) == 1 && word[0] >= 'a' { // as of "Ann's"
-			continue
-		}
-		if n++; !slices.ContainsFunc(forms(word, languages), func(form string) bool { return holds(have, form) }) {
-			return false
+		for _, form := range endings(word, languages) {
+			have[form] = true
 		}
 	}
-	return n > 0
+	list = split(elided.ReplaceAllString(words, ""), false)
+	says := capitals.MatchString(words)
+	for _, word := range list {
+		if !slices.ContainsFunc(endings(word, languages), func(form string) bool { return have[form] }) {
+			return false
+		}
+		says = says || !silent(fold(word), languages)
+	}
+	return len(list) > 0 && (says || Terms(text) == nil)
+}
+
+// silent says that a folded word says nothing in one of some languages.
+func silent(word string, languages []string) bool {
+	return slices.ContainsFunc(lists().stop[word], func(language string) bool { return slices.Contains(languages, language) })
+}
+
+// endings are a word, folded, and what it is without an ending of two letters at most.
+func endings(word string, languages []string) []string {
+	list := forms(word, languages)
+	whole := utf8.RuneCountInString(list[0])
+	list = slices.DeleteFunc(list, func(stem string) bool { return utf8.RuneCountInString(stem) < whole-2 })
+	if plural := strings.TrimSuffix(list[0], "s"); whole > minNear {
+		list = append(list, plural)
+	}
+	return list
 }
 
 // HasMost says whether it has more than half of them.
@@ -226,6 +260,9 @@ func has(words string, terms []Term) (n int) {
 	return n
 }
 
+// lettered is a letter that is a word and says something, as in "plan A"; "I" is none.
+var lettered = regexp.MustCompile(`[\p{L}\p{N},;:]\s([A-HJ-Z])(?:[^\p{L}\p{N}'’]|$)`)
+
 // maxTerms bounds the words of a question.
 const maxTerms = 12
 
@@ -236,8 +273,7 @@ func Terms(text string) (q []Term) {
 	languages := tongues(words)
 	for _, word := range words {
 		folded := fold(word)
-		in := lists().stop[folded]
-		if len(folded) == 1 && folded[0] >= 'a' || slices.ContainsFunc(in, func(language string) bool { return slices.Contains(languages, language) }) {
+		if len(folded) == 1 && folded[0] >= 'a' || silent(folded, languages) {
 			continue
 		}
 		if slices.ContainsFunc(q, func(w Term) bool { return w.Forms[0] == folded }) {
@@ -250,6 +286,12 @@ func Terms(text string) (q []Term) {
 			}
 		}
 		q = append(q, w)
+	}
+	for _, m := range lettered.FindAllStringSubmatch(text[:min(len(text), maxText)], -1) {
+		letter := strings.ToLower(m[1])
+		if !slices.ContainsFunc(q, func(w Term) bool { return w.Forms[0] == letter }) {
+			q = append(q, Term{Forms: []string{letter}})
+		}
 	}
 	if len(q) > maxTerms {
 		slices.SortStableFunc(q, func(a, b Term) int {

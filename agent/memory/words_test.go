@@ -78,3 +78,47 @@ func FuzzWords(f *testing.F) {
 		}
 	})
 }
+
+// What a person wants gone is what has their words, as words.
+func TestHasWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text, words string
+		has         bool
+	}{
+		{"plan A is cheap", "plan A", true},
+		{"plan A is cheap", "plan B", false},
+		{"vitamin C is good", "vitamin A", false},
+		{"Ann's code is 11234", "Ann's code", true},
+		{"Ann's code is 11234", "Ann code 11234", true},
+		{"Ann's code is 12345", "code 11234", false},
+		{"l'école ouvre à huit heures", "l'école", true},
+		{"mon école ouvre à huit heures", "l'école", true},
+		{"testing is fun", "1test", false},
+		{"the universe is expanding", "university", false},
+		{"our organization has ten people", "organ", false},
+		{"the deploy key rotates on Fridays", "deploy keys rotate Friday", true},
+		{"my two insurances end in May", "insurance", true},
+		{"my son is Leo", "son", true},
+		{"the US office is closed", "US", true},
+		{"he waits for us at the office", "us", false},
+		{"the office is closed", "the", false},
+		{"he is out", "he is", true},
+		{"I like C++", "C++", true},
+		{"I like C++", "", false},
+	} {
+		if HasWords(c.text, c.words) != c.has {
+			t.Errorf("%q by %q: %v", c.text, c.words, !c.has)
+		}
+	}
+}
+
+// A letter that is a word tells things apart; a number is like no part of a word.
+func TestLettersAndNumbersTellApart(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][2]string{{"our plan B costs much", "our plan A costs much"}, {"the code is 12345", "the code is 11234"}, {"the code is 92345", "the code is 12345"}} {
+		if HasAll(Words(c[0]), Terms(c[1])) || !HasAll(Words(c[1]), Terms(c[1])) {
+			t.Errorf("%q says what %q does", c[0], c[1])
+		}
+	}
+}

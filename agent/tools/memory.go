@@ -17,8 +17,8 @@ type Memory interface {
 	DescribeForget(ctx context.Context, call Call, which Remembered) Deed
 }
 
-// Remembered is what memory.search and memory.forget take: a number or words. Empty: all of them, or the one of this chat that
-// was kept last.
+// Remembered is what memory.search and memory.forget take: a number or words. Empty: all of them, or the one of
+// which the last message in the chat speaks.
 type Remembered struct{ Which string }
 
 // What a NewMemory is.

@@ -123,7 +123,15 @@ func (s *Service) forget(ctx context.Context, c *commands.Call) (commands.Answer
 	if err != nil || len(list) == 0 {
 		return nothing(c, "forget", c.Args, all...), err
 	}
-	return s.done(c, s.change(w, Forget, "asked", idsOf(list)...), all...), nil
+	answer := s.done(c, s.change(w, Forget, "asked", idsOf(list)...), all...)
+	if say := answer.Say; len(list)+len(all) == foundMost {
+		answer.Say = func() commands.Answer {
+			said := say()
+			said.Text += "\nThere are more: write it again."
+			return said
+		}
+	}
+	return answer, nil
 }
 
 // meant is what a command speaks of, of what the one who gave it may change; all are what it leaves: what is everybody's goes by its

@@ -20,6 +20,9 @@ type Store interface {
 	MemoryPlace(ctx context.Context, conv channels.Conversation, person string) (memory.Place, error)
 	// Memories lists what fits a filter, the newest first.
 	Memories(ctx context.Context, f Filter) ([]memory.Entry, error)
+	// LastAnswer is our last message in a session before a turn, 0: of all, and of which turn it is; empty: there is none since the
+	// last reset.
+	LastAnswer(ctx context.Context, session string, turn int64) (text string, of int64, err error)
 	// Summaries lists those of sessions by the Scopes, Person and Limit of a filter, those used last first.
 	Summaries(ctx context.Context, f Filter) ([]Summary, error)
 	// StandingMemories are preferences, rules and open questions that hold at a place, and rules that did; recalls says whether the

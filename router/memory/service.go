@@ -9,9 +9,11 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"switchboard/agent/llm"
 	"switchboard/agent/memory"
+	"switchboard/agent/tools"
 	"switchboard/channels"
 	"switchboard/router/core"
 	"switchboard/router/decision"
@@ -128,8 +130,12 @@ func numberOf(which string) (id int64, is bool) {
 	return id, err == nil
 }
 
-// find lists what is meant by a number, a kind, or words that all stand in it, of what somebody may change.
-func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.Entry, error) {
+// foundMost bounds what words or a kind mean at once.
+const foundMost = 1000
+
+// find lists what is meant by a number, a kind, or words that all stand in it, of what somebody may change, the newest first; foundMost
+// of them at most.
+func (s *Service) find(ctx context.Context, w *Writer, which string) (list []memory.Entry, err error) {
 	f := Filter{Scopes: s.mayChange(w), Person: onlyOf(w), All: true}
 	which = strings.TrimSpace(which)
 	if id, is := numberOf(which); is {
@@ -137,25 +143,35 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) ([]memory.E
 		list, err := s.Store.Memories(ctx, f)
 		return w.without(list), err
 	}
-	if kind := kindOf(which); kind != "" {
+	kind := kindOf(which)
+	if kind != "" {
 		f.Kinds = []memory.Kind{kind}
-		return s.Store.Memories(ctx, f)
-	}
-	if f.Scopes == nil {
+	} else if f.Scopes == nil {
 		return nil, nil
 	}
-	var list []memory.Entry
-	var err error
-	silent := memory.Terms(which) == nil
-	if silent { // such words are not looked for: they mean a memory that has no others, as "he is out"
-		list, err = s.Store.Memories(ctx, f)
-	} else {
-		list, err = s.named(ctx, w, f.Scopes, which, "")
+	for f.Limit = foundMost; len(list) < foundMost; {
+		some, err := s.Store.Memories(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		last := len(some) < f.Limit
+		if !last {
+			f.Before = some[len(some)-1].ID
+		}
+		for _, e := range w.without(some) {
+			text := e.Text
+			if e.Key != "" {
+				text = e.Category + " " + e.Key + " " + text
+			}
+			if kind != "" || memory.HasWords(text, which) {
+				list = append(list, e)
+			}
+		}
+		if last {
+			break
+		}
 	}
-	return slices.DeleteFunc(w.without(list), func(e memory.Entry) bool {
-		text := e.Key + " " + e.Text
-		return f.Person != "" && e.Person != f.Person || silent && memory.Terms(text) != nil || !memory.HasWords(text, which)
-	}), err
+	return list[:min(len(list), foundMost)], nil
 }
 
 // named lists memories of some scopes by their words, and by a meaning if there is one, the best first; tainted and archived ones too.
@@ -179,15 +195,54 @@ func (w *Writer) without(list []memory.Entry) []memory.Entry {
 	return slices.DeleteFunc(list, func(e memory.Entry) bool { return e.Kind == memory.Learning && e.Person != w.Person })
 }
 
-// latest is what somebody had remembered last of what they may change, in the session, and not what was learned unasked; nil: nothing.
-func (s *Service) latest(ctx context.Context, w *Writer, session string) (*memory.Entry, error) {
-	list, err := s.Store.Memories(ctx, Filter{Scopes: s.mayChange(w), Person: w.Person})
-	if i := slices.IndexFunc(list, func(e memory.Entry) bool {
-		return e.Session == session && slices.Contains([]string{Said, Command, Answer}, e.Source)
-	}); i >= 0 {
-		return &list[i], err
+// spokenOf is the memory that our last message in the chat of a call speaks of: whose words it has, or that was kept in its turn, or of
+// which it says most. nil: it speaks of none, of several, or of one that the person may not change.
+func (s *Service) spokenOf(ctx context.Context, w *Writer, call *tools.Call) (*memory.Entry, error) {
+	text, turn, err := s.Store.LastAnswer(ctx, call.Session.ID, call.Session.Turn)
+	if err != nil || text == "" {
+		return nil, err
 	}
-	return nil, err
+	list, err := s.Store.Memories(ctx, Filter{Scopes: w.Place.Scopes()})
+	if err != nil {
+		return nil, err
+	}
+	said, words := plain(text), memory.Words(text)
+	for _, is := range []func(e *memory.Entry) bool{
+		func(e *memory.Entry) bool {
+			return strings.TrimSpace(plain(e.Text)) != "" && strings.Contains(said, plain(e.Text))
+		},
+		func(e *memory.Entry) bool { return turn > 0 && e.Turn == turn && e.Source == Said },
+		func(e *memory.Entry) bool {
+			terms := memory.Terms(e.Text)
+			return len(terms) > 1 && memory.HasMost(words, terms)
+		},
+	} {
+		var of *memory.Entry
+		for i := range list {
+			e := &list[i]
+			switch {
+			case !is(e) || of != nil && strings.Contains(plain(of.Text), plain(e.Text)): // the longer one is meant
+			case of != nil && !strings.Contains(plain(e.Text), plain(of.Text)):
+				return nil, nil
+			default:
+				of = e
+			}
+		}
+		if of == nil {
+			continue
+		}
+		list, err = s.Store.Memories(ctx, Filter{IDs: []int64{of.ID}, Scopes: s.mayChange(w), Person: onlyOf(w)})
+		if err != nil || len(list) == 0 {
+			return nil, err
+		}
+		return &list[0], nil
+	}
+	return nil, nil
+}
+
+// plain is a text in lower case without anything but its words, each with spaces around it.
+func plain(text string) string {
+	return " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.In(r, unicode.L, unicode.M, unicode.N) }), " ") + " "
 }
 
 // at is where somebody speaks in a conversation, who they are there, and with what right.

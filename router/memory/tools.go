@@ -47,7 +47,7 @@ func (s *Service) Search(ctx context.Context, call tools.Call, which tools.Remem
 	}
 	shown := list[:min(len(list), most)]
 	for _, e := range shown {
-		b.WriteString(line(&e) + "\n")
+		b.WriteString(line(&e, w.Person) + "\n")
 	}
 	if len(list) > most {
 		b.WriteString("There are more: search for words.\n")
@@ -91,8 +91,8 @@ func (s *Service) found(ctx context.Context, w *Writer, which string, limit int)
 	return w.without(list), nil, err
 }
 
-// line is a memory as a model reads it.
-func line(e *memory.Entry) string {
+// line is a memory as a model reads it for a person.
+func line(e *memory.Entry, person string) string {
 	said := strings.Join(strings.Fields(e.Text), " ")
 	if e.Key != "" {
 		said = e.Category + "/" + e.Key + ": " + said
@@ -100,6 +100,12 @@ func line(e *memory.Entry) string {
 	where := ""
 	if e.Session != "" {
 		where = " in " + core.ChatWords(core.OfSession(e.Session), channels.Conversation{})
+	}
+	if e.Person != "" && e.Person != person {
+		where += ", by " + e.Person
+	}
+	if e.Taint != tools.Clean {
+		where += ", not sure: it comes from " + e.Taint.Words()
 	}
 	return fmt.Sprintf("- %d: %s (%s, %s, %s%s)", e.ID, said, e.Kind, sources[e.Source], e.CreatedAt.UTC().Format(time.DateOnly), where)
 }
@@ -172,11 +178,11 @@ func (s *Service) DescribeForget(ctx context.Context, call tools.Call, which too
 		return deed
 	}
 	deed.Asked = [][]string{forgets}
-	switch last, err := s.latest(ctx, w, call.Session.ID); {
+	switch spoken, err := s.spokenOf(ctx, w, &call); {
 	case err != nil:
 		no := unavailable(err)
 		return tools.Deed{Refused: &no}
-	case last == nil || last.ID != e.ID:
+	case spoken == nil || spoken.ID != e.ID:
 		deed.Asked = append(deed.Asked, calledSo(e))
 	}
 	return deed
@@ -197,24 +203,30 @@ func calledSo(e *memory.Entry) []string {
 	return ways
 }
 
-// severalError says that words mean several memories, or none.
-type severalError struct{ list []memory.Entry }
+// severalError says that words mean several memories, or none; unsaid: nobody said which.
+type severalError struct {
+	list   []memory.Entry
+	unsaid bool
+}
 
 func (e *severalError) Error() string { return fmt.Sprintf("%d memories are meant", len(e.list)) }
 
-// which is the one memory that is meant by a number or words, of what the person may change; without, what they had remembered last
-// in the chat.
+// which is the one memory that is meant by a number or words, of what the person may change, and by all its words if several have them;
+// without, what was spoken of last in the chat.
 func (s *Service) which(ctx context.Context, w *Writer, call *tools.Call, which string) (*memory.Entry, error) {
 	if strings.TrimSpace(which) == "" {
-		e, err := s.latest(ctx, w, call.Session.ID)
+		e, err := s.spokenOf(ctx, w, call)
 		if err == nil && e == nil {
-			err = &severalError{}
+			err = &severalError{unsaid: true}
 		}
 		return e, err
 	}
 	list, err := s.find(ctx, w, which)
+	if i := slices.IndexFunc(list, func(e memory.Entry) bool { return plain(e.Text) == plain(which) }); i >= 0 {
+		list = list[i : i+1]
+	}
 	if err == nil && len(list) != 1 {
-		err = &severalError{list}
+		err = &severalError{list: list}
 	}
 	if err != nil {
 		return nil, err
@@ -228,12 +240,14 @@ func notOne(person string, err error) tools.Result {
 	switch {
 	case !ok:
 		return unavailable(err)
+	case several.unsaid:
+		return tools.Result{End: tools.EndRefused, Code: "several", Output: "Which one? Say its words, or its number."}
 	case len(several.list) == 0:
 		return tools.Result{End: tools.EndRefused, Code: "not_found", Output: "I remember nothing like that."}
 	}
 	said := "Which one?"
 	for _, e := range several.list[:min(len(several.list), 10)] {
-		said += "\n" + line(&e)
+		said += "\n" + line(&e, person)
 	}
 	return tools.Result{End: tools.EndRefused, Code: "several", Output: said, Taint: taintOf(person, several.list...)}
 }

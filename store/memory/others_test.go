@@ -133,7 +133,7 @@ func TestOthersWordsAreTheirs(t *testing.T) {
 	})
 }
 
-// A memory is forgotten unasked where its person says which, or it is the last of the chat.
+// A memory is forgotten unasked where its person says which, or our last message spoke of it alone.
 func TestWhichIsForgottenIsSaid(t *testing.T) {
 	t.Parallel()
 	gathered(t, func(k *keeper, in map[string]*routermemory.Writer) {
@@ -144,6 +144,7 @@ func TestWhichIsForgottenIsSaid(t *testing.T) {
 		first, last := keep("the deploy key rotates on Fridays"), keep("the sky is blue")
 		k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: "Ann lives in Rome", Session: "tg:chat", Source: routermemory.Curator}) // learned since, unasked
 		bobs, _ := k.write(in["bob"], memory.Entry{Kind: memory.Fact, Text: "the moon is round"})
+		k.answers("I'll remember: the sky is blue")
 		for _, tt := range []struct {
 			e     int64
 			wrote string

@@ -206,3 +206,78 @@ func TestUndoByCommand(t *testing.T) {
 		}
 	})
 }
+
+// answers writes what we say last in the chat of tool.
+func (k *keeper) answers(text string) {
+	k.Helper()
+	storetest.Exec(k.T, k.db, fmt.Sprintf(`INSERT INTO messages (conversation_id, session_id, direction, class, text, created_at)
+		SELECT conversation_id, id, 'out', 'say', '%s', 1 FROM sessions WHERE key = 'tg:chat'`, strings.ReplaceAll(text, "'", "''")))
+}
+
+// "Forget it" is what our last message spoke of, and nothing else that was kept before.
+func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
+	t.Parallel()
+	gathered(t, func(k *keeper, in map[string]*routermemory.Writer) {
+		ids := map[string]int64{}
+		for _, text := range []string{"Anna likes tea", "Anna likes green tea", "the cellar key hangs on the nail", "my sister lives in Bari", "🚀"} {
+			c, _ := k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: text, Session: "tg:chat", Source: routermemory.Said, Kept: true})
+			ids[text] = c.Entry.ID
+		}
+		c, _ := k.write(in["bob"], memory.Entry{Kind: memory.Fact, Text: "the weekly standup of the web team is on Monday", Session: "tg:chat", Source: routermemory.Said})
+		k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: "the weekly standup of the web team is on Friday", Session: "tg:chat", Source: routermemory.Said})
+		for _, tt := range []struct{ last, meant string }{
+			{"", ""},
+			{"I can't do that without a language model.", ""},
+			{"- 3. the cellar key hangs on the nail (said, 1 May 2026)", "the cellar key hangs on the nail"},
+			{"You told me on 1 May 2026: Anna likes tea", "Anna likes tea"},
+			{"I'll remember: Anna likes green tea", "Anna likes green tea"},
+			{"Got it, your sister lives in Bari!", "my sister lives in Bari"},
+			{"Forgotten: my brother lives in Rome", ""},
+			{"- 3: the cellar key hangs on the nail\n- 4: my sister lives in Bari", ""},
+			{"I'll remember: " + c.Entry.Text, ""}, // it is another's
+			{"🚀", ""},
+		} {
+			if tt.last != "" {
+				k.answers(tt.last)
+			}
+			deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{})
+			if tt.meant == "" {
+				if deed.Refused == nil || !strings.Contains(deed.Refused.Output, "Which one?") {
+					k.Errorf("after %q: %+v", tt.last, deed)
+				}
+			} else if want := fmt.Sprintf("forget memory %d: %s", ids[tt.meant], tt.meant); deed.Words != want || !deed.AskedIn("forget it") {
+				k.Errorf("after %q: %+v, want %s", tt.last, deed, want)
+			}
+		}
+		storetest.Exec(k.T, k.db, "UPDATE sessions SET reset_message = (SELECT max(id) FROM messages)")
+		if deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{}); deed.Refused == nil {
+			k.Errorf("after a reset: %+v", deed)
+		}
+		// Whole words of one are meant before what holds them too.
+		if deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{Which: "Anna likes tea."}); deed.Refused != nil || !strings.Contains(deed.Words, "Anna likes tea") {
+			k.Errorf("%+v", deed)
+		}
+	})
+}
+
+// Words and kinds mean all that has them, however much that is.
+func TestForgetTakesAllOfThem(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		w := &routermemory.Writer{Person: "ann", Place: direct("ann", "tg", 1)}
+		for i := range 80 {
+			k.write(w, memory.Entry{Kind: memory.Fact, Text: fmt.Sprintf("apples of box %d are red", i)})
+		}
+		k.write(w, memory.Entry{Kind: memory.Preference, Category: "style", Key: "length", Text: "short"})
+		k.write(w, memory.Entry{Kind: memory.Rule, Category: "style", Text: "be brief"})
+		if got := k.alone("ann", "forget apples"); !strings.Contains(got, "Forgotten: 80 memories") {
+			k.Error(got)
+		}
+		if got := k.alone("ann", "forget style length"); !strings.Contains(got, "Forgotten: style, length") {
+			k.Error(got)
+		}
+		if got := k.alone("ann", "rules"); !strings.Contains(got, "be brief") {
+			k.Error(got)
+		}
+	})
+}

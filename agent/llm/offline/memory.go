@@ -25,7 +25,7 @@ var memoryPhrases = []phrase{
 	{all, planner.answered},
 }
 
-var keepThis = say(`(?:(?:can you |could you )?(?:remember|keep in mind|don['’]t forget|note)(?: that|:|,)|merke? (?:es )?dir(?:,? dass|:|,)|denk(?:e)? daran,? dass|vergiss nicht,? dass|` +
+var keepThis = say(`(?:(?P<polite>can you |could you )?(?:remember|keep in mind|don['’]t forget|note)(?: that|:|,)|merke? (?:es )?dir(?:,? dass|:|,)|denk(?:e)? daran,? dass|vergiss nicht,? dass|` +
 	`(?:recuerda|ten en cuenta|no olvides|anota) (?:que|:)|(?:souviens-toi|rappelle-toi|retiens|note|n['’]oublie pas) (?:que|:)|souvenez-vous que|` +
 	`(?:ricorda|ricordati|tieni a mente|non dimenticare|segna) (?:che|:))\s*(?P<text>.+)`)
 
@@ -40,20 +40,25 @@ var (
 	aboutJobs   = words.Pattern(`(?i)^(?:the |my |every )?(?:reminders?|jobs?|alarms?|erinnerung(?:en)?|recordatorios?|rappels?|promemoria)\b`)
 	doNot       = words.Pattern(`(?i)^(?:not|to|nicht|no|pas|non)\b`)
 	everything  = words.Pattern(`(?i)^(?:everything|all|alles|todo|tout|tutto)\b`)
+	beginning   = words.Pattern(`^.{0,400}(?: |$)`) // words that have room where a memory is named
+	escaped     = words.Pattern("\\\\([[:punct:]])")
 	bareWord    = words.Pattern(`(?i)^(?:that|this|it|nothing|das|es|nichts|eso|nada|ça|rien|questo|niente)[.!]?$`)
 )
 
-// topic is what our last message says that we remember, and that it asks what to remember instead; empty: it says nothing of it.
+// topic is what our last message says that we remember, and that it asks what to remember instead; empty: nothing, a part, or several.
 func (p planner) topic() (text string, asked bool) {
 	m := rememberedLead().FindStringSubmatch(p.last)
-	if m == nil || m[3] != "" && p.more { // several are listed
+	if m == nil || p.more || strings.HasSuffix(m[1], "…") || strings.HasPrefix(m[1], "… ") {
 		return "", false
 	}
-	return strings.TrimSpace(m[1] + m[2] + m[3]), m[2] != ""
+	return strings.TrimSpace(escaped().ReplaceAllString(m[1]+m[2]+m[3], "$1")), m[2] != ""
 }
 
 func (p planner) remember(m map[string]string) (plan, bool) {
 	text, instead := unquote(m["text"]), ""
+	if m["polite"] != "" {
+		text = strings.TrimRight(text, " ?")
+	}
 	first, _, _ := strings.Cut(strings.ToLower(text), " ")
 	if bareWord().MatchString(text) || text == "" || first == "to" || first == "me" || strings.HasSuffix(text, "?") {
 		return nil, false
@@ -67,7 +72,7 @@ func (p planner) remember(m map[string]string) (plan, bool) {
 func keeping(text, instead string) map[string]any {
 	known := map[string]any{"kind": "fact", "text": strings.TrimSpace(text)}
 	if instead != "" {
-		known["instead"] = instead
+		known["instead"] = beginning().FindString(instead)
 	}
 	return known
 }
@@ -76,21 +81,16 @@ func (p planner) knows(map[string]string) (plan, bool) {
 	return p.act("show what is remembered", sayIt, use("memory.search", "Look up what is remembered.", map[string]any{})), true
 }
 
-// forgetIt forgets what words say, or what was spoken of last.
+// forgetIt forgets what words say, or what was spoken of last, which the tool knows.
 func (p planner) forgetIt(m map[string]string) (plan, bool) {
-	which, _ := p.topic()
-	for _, name := range []string{"text", "de", "es", "fr", "it"} {
-		if m[name] != "" {
-			which = m[name]
-		}
-	}
+	which := cmp.Or(m["text"], m["de"], m["es"], m["fr"], m["it"])
 	switch {
 	case which == "" && strings.Contains(p.last, "remind"), aboutJobs().MatchString(which), doNot().MatchString(which): // it is a reminder that is spoken of
 		return nil, false
 	case everything().MatchString(which):
 		return ready("ask what is meant", "Which kind? `/forget facts`, `/forget preferences` and `/forget rules` forget all of it here."), true
 	}
-	return p.act("forget it", sayIt, use("memory.forget", "Forget it.", map[string]any{"which": which})), true
+	return p.act("forget it", sayIt, use("memory.forget", "Forget it.", map[string]any{"which": beginning().FindString(which)})), true
 }
 
 // alike are words of one kind, of which one is put in place of another.
