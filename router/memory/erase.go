@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"switchboard/internal/words"
 )
 
@@ -87,11 +89,12 @@ func (e *Erased) Stays() []string {
 	return append(lines, "Backups, logs and what the platforms keep are not touched.")
 }
 
-// Naming says whether a text names somebody by one of some names, as a whole word.
+// Naming says whether a text names somebody by one of some names, as a whole word, however its accents are written.
 func Naming(names []string) func(text string) bool {
 	var quoted []string
 	for _, name := range names {
-		quoted = append(quoted, regexp.QuoteMeta(name))
+		quoted = append(quoted, regexp.QuoteMeta(norm.NFC.String(name)))
 	}
-	return regexp.MustCompile(`(?i)(^|[^\pL\pN])(` + strings.Join(quoted, "|") + `)($|[^\pL\pN])`).MatchString
+	named := regexp.MustCompile(`(?i)(^|[^\pL\pN])(` + strings.Join(quoted, "|") + `)($|[^\pL\pN])`)
+	return func(text string) bool { return named.MatchString(norm.NFC.String(text)) }
 }

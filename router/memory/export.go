@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"switchboard/agent/memory"
+	"switchboard/agent/tools"
 	"switchboard/internal/words"
 	"switchboard/router/core"
 )
@@ -108,6 +109,8 @@ func (s *Service) imported(ctx context.Context, e memory.Entry) (*Change, error)
 		return no("%q says not whose it is", e.Scope)
 	case e.Confidence < 0 || e.Confidence > 1:
 		return no("its confidence is not between 0 and 1")
+	case e.Taint.Words() == string(e.Taint) && e.Taint != tools.Clean:
+		return no("I do not know what %q is, where it comes from", e.Taint)
 	}
 	return s.Write(ctx, w, memory.Entry{
 		Kind: e.Kind, Scope: e.Scope, Category: e.Category, Key: e.Key, Text: e.Text, Confidence: e.Confidence, Taint: e.Taint, Kept: e.Kept, Always: e.Always, Source: Import, CreatedAt: e.CreatedAt,

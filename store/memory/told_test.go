@@ -8,6 +8,7 @@ import (
 	"switchboard/agent"
 	"switchboard/agent/memory"
 	"switchboard/agent/tools"
+	"switchboard/router/core"
 	routermemory "switchboard/router/memory"
 	"switchboard/store/database"
 	stored "switchboard/store/memory"
@@ -278,6 +279,30 @@ func TestForgetTakesAllOfThem(t *testing.T) {
 		}
 		if got := k.alone("ann", "rules"); !strings.Contains(got, "be brief") {
 			k.Error(got)
+		}
+	})
+}
+
+// A name is found however its accents are written, and in no other word.
+func TestNaming(t *testing.T) {
+	t.Parallel()
+	names := routermemory.Naming([]string{"zoë", "Ada+1"})
+	for text, want := range map[string]bool{"Zoe\u0308's bike": true, "ask ZOË": true, "Zoëlle": false, "Ada+1 came": true, "Ada+12": false, "": false} {
+		if names(text) != want {
+			t.Errorf("%q: %v", text, !want)
+		}
+	}
+}
+
+// An archive says where a memory comes from in words that are known.
+func TestImportKnowsTaints(t *testing.T) {
+	t.Parallel()
+	eachKept(t, func(k *keeper) {
+		const archive = `{"version":1,"memories":[{"kind":"fact","scope":"person:ann","person":"ann","text":"tea","taint":"\u001b[31mred"},
+			{"kind":"fact","scope":"person:ann","person":"ann","text":"milk","taint":"file"}]}`
+		done, err := k.Import(k.Context(), []byte(archive), core.Actor{Rule: "operator"})
+		if err != nil || done.Added != 1 || len(done.Refused) != 1 || !strings.Contains(done.Refused[0], `memory 1 of the file: I do not know what "\x1b[31mred" is`) {
+			k.Errorf("%+v, %v", done, err)
 		}
 	})
 }
