@@ -195,8 +195,8 @@ func (w *Writer) without(list []memory.Entry) []memory.Entry {
 	return slices.DeleteFunc(list, func(e memory.Entry) bool { return e.Kind == memory.Learning && e.Person != w.Person })
 }
 
-// spokenOf is the memory that our last message in the chat of a call speaks of: whose words it has, or that was kept in its turn, or of
-// which it says most. nil: it speaks of none, of several, or of one that the person may not change.
+// spokenOf is the memory that our last message in the chat of a call speaks of: whose text it has, or that was kept in its turn, or whose
+// words it has. nil: it speaks of none, of several, or of one that the person may not change.
 func (s *Service) spokenOf(ctx context.Context, w *Writer, call *tools.Call) (*memory.Entry, error) {
 	text, turn, err := s.Store.LastAnswer(ctx, call.Session.ID, call.Session.Turn)
 	if err != nil || text == "" {
@@ -214,7 +214,7 @@ func (s *Service) spokenOf(ctx context.Context, w *Writer, call *tools.Call) (*m
 		func(e *memory.Entry) bool { return turn > 0 && e.Turn == turn && e.Source == Said },
 		func(e *memory.Entry) bool {
 			terms := memory.Terms(e.Text)
-			return len(terms) > 1 && memory.HasMost(words, terms)
+			return len(terms) > 1 && memory.HasAll(words, terms)
 		},
 	} {
 		var of *memory.Entry

@@ -36,7 +36,7 @@ const (
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.key = ?`
 	lastAnswer = `
 		SELECT m.text, coalesce(m.turn_id, 0) FROM sessions s JOIN messages m ON m.session_id = s.id WHERE s.key = ? AND m.id > s.reset_message AND m.direction = 'out'
-			AND m.class IN ('say', 'reply') AND m.notice = FALSE AND (CAST(? AS bigint) = 0 OR m.id < (SELECT t.message_id FROM turns t WHERE t.id = ?))
+			AND (m.class = 'reply' OR m.class = 'say' AND m.notice = FALSE) AND (CAST(? AS bigint) = 0 OR m.id < (SELECT t.message_id FROM turns t WHERE t.id = ?))
 		ORDER BY m.session_id DESC, m.id DESC LIMIT 1`
 	used = `
 		UPDATE memories SET used_at = ?, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at + ? - CASE WHEN used_at > created_at THEN used_at ELSE created_at END END

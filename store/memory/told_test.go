@@ -211,8 +211,8 @@ func TestUndoByCommand(t *testing.T) {
 // answers writes what we say last in the chat of tool.
 func (k *keeper) answers(text string) {
 	k.Helper()
-	storetest.Exec(k.T, k.db, fmt.Sprintf(`INSERT INTO messages (conversation_id, session_id, direction, class, text, created_at)
-		SELECT conversation_id, id, 'out', 'say', '%s', 1 FROM sessions WHERE key = 'tg:chat'`, strings.ReplaceAll(text, "'", "''")))
+	storetest.Exec(k.T, k.db, fmt.Sprintf(`INSERT INTO messages (conversation_id, session_id, direction, class, text, notice, created_at)
+		SELECT conversation_id, id, 'out', 'reply', '%s', TRUE, 1 FROM sessions WHERE key = 'tg:chat'`, strings.ReplaceAll(text, "'", "''")))
 }
 
 // "Forget it" is what our last message spoke of, and nothing else that was kept before.
@@ -233,7 +233,7 @@ func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
 			{"You told me on 1 May 2026: Anna likes tea", "Anna likes tea"},
 			{"I'll remember: Anna likes green tea", "Anna likes green tea"},
 			{"Got it, your sister lives in Bari!", "my sister lives in Bari"},
-			{"Forgotten: my brother lives in Rome", ""},
+			{"Forgotten: my brother lives in Bari", ""},
 			{"- 3: the cellar key hangs on the nail\n- 4: my sister lives in Bari", ""},
 			{"I'll remember: " + c.Entry.Text, ""}, // it is another's
 			{"🚀", ""},

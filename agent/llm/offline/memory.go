@@ -40,7 +40,8 @@ var (
 	aboutJobs   = words.Pattern(`(?i)^(?:the |my |every )?(?:reminders?|jobs?|alarms?|erinnerung(?:en)?|recordatorios?|rappels?|promemoria)\b`)
 	doNot       = words.Pattern(`(?i)^(?:not|to|nicht|no|pas|non)\b`)
 	everything  = words.Pattern(`(?i)^(?:everything|all|alles|todo|tout|tutto)\b`)
-	beginning   = words.Pattern(`^.{0,400}(?: |$)`) // words that have room where a memory is named
+	beginning   = words.Pattern(`^.{0,400}(?: |$)`)                // words that have room where a memory is named
+	asButtons   = words.Pattern(`(?:\n *(?:[^\n:]+: /[^\n]*)?)+$`) // of a chat without any, behind a message
 	escaped     = words.Pattern("\\\\([[:punct:]])")
 	bareWord    = words.Pattern(`(?i)^(?:that|this|it|nothing|das|es|nichts|eso|nada|ça|rien|questo|niente)[.!]?$`)
 )
@@ -56,17 +57,14 @@ func (p planner) topic() (text string, asked bool) {
 
 func (p planner) remember(m map[string]string) (plan, bool) {
 	text, instead := unquote(m["text"]), ""
-	if m["polite"] != "" {
-		text = strings.TrimRight(text, " ?")
-	}
 	first, _, _ := strings.Cut(strings.ToLower(text), " ")
-	if bareWord().MatchString(text) || text == "" || first == "to" || first == "me" || strings.HasSuffix(text, "?") {
+	if bareWord().MatchString(text) || text == "" || first == "to" || first == "me" || strings.HasSuffix(text, "?") && m["polite"] == "" {
 		return nil, false
 	}
 	if old, asked := p.topic(); asked && (first == "it" || sameBeginning(old, text)) {
 		instead = old
 	}
-	return p.act("remember it", sayIt, use("memory.remember", "Remember it.", keeping(text, instead))), true
+	return p.act("remember it", sayIt, use("memory.remember", "Remember it.", keeping(strings.TrimRight(text, " ?"), instead))), true
 }
 
 func keeping(text, instead string) map[string]any {

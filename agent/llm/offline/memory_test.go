@@ -42,6 +42,7 @@ func TestMemoryInPlainWords(t *testing.T) {
 		{"you: I'll remember: Anna\\'s day is Friday", "no, it is Thursday", `memory.remember{"instead":"Anna's day is Friday","kind":"fact","text":"Anna's day is Thursday"}`},
 		{"you: I'll remember: the gate opens on Friday\n  and the code is 77", "no, it is Thursday", ""},
 		{"you: I'll remember: the gate opens on Friday and …", "no, it is Thursday", ""},
+		{"you: I'll remember: the gate opens on Friday\n  \n  Forget: /memory forget 1\n  Correct: /memory correct 1", "no, it is Thursday", `memory.remember{"instead":"the gate opens on Friday","kind":"fact","text":"the gate opens on Thursday"}`},
 		{"you: I'll remember: 1", "forget it", `memory.forget{}`},
 		{"you: hello!", "forget it", `memory.forget{}`},
 		{"", "could you remember that the cat is Tom?", `memory.remember{"kind":"fact","text":"the cat is Tom"}`},

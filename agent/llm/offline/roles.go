@@ -57,7 +57,7 @@ func makePlan(system, user prompt) plan {
 	if onlyNo().MatchString(wish.Rest) {
 		wish = scheduler.Request{}
 	}
-	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, !strings.HasSuffix(recent.text(), recent.last), user["Known facts"].lines, wish}
+	p := planner{system.tools(), user["Where you speak"], user["Attachments"].files(), recent.files(), phrases, recent.last, !strings.HasSuffix(asButtons().ReplaceAllString(recent.text(), ""), recent.last), user["Known facts"].lines, wish}
 	faults := user["Faults in your last plan"].text()
 	if _, why, no := strings.Cut(faults, " is not permitted here by the rule "); no {
 		return ready("say that this is not permitted", "I won't do that: "+clip(why[strings.Index(why, ": ")+2:], 300))
