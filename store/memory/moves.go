@@ -14,7 +14,7 @@ const (
 		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND scope IN (?, ?) AND EXISTS (
 			SELECT 1 FROM memories y WHERE y.kind = 'preference' AND y.state = 'active' AND y.scope IN (?, ?) AND y.person = memories.person AND y.category = memories.category
 			AND y.key = memories.key AND y.id > memories.id)`
-	outdatedIDs = `SELECT ref AS id FROM recalled WHERE kind = 'memory' AND scope IN (?, ?) AND ref IN (SELECT id FROM memories WHERE state = 'superseded')`
+	dropThere   = `DELETE FROM recalled WHERE kind = 'memory' AND scope IN (?, ?) AND ref IN (SELECT id FROM memories WHERE state = 'superseded')`
 	rescope     = `UPDATE memories SET scope = ?, updated_at = ? WHERE scope = ?`
 	mergedThere = `
 		INSERT INTO memory_scopes (scope, merged_to) SELECT ?, merged_to FROM memory_scopes WHERE scope = ?
@@ -49,17 +49,10 @@ func Rescope(t *database.Tx, from, to memory.Scope) error {
 	if from == to {
 		return nil
 	}
-	if err := t.Do(outdated, t.Now, from, to, from, to); err != nil {
-		return err
-	}
-	old, err := t.IDs(outdatedIDs, from, to)
-	if err != nil {
-		return err
-	}
-	if err := Unindex(t, memory.OfMemory, old...); err != nil {
-		return err
-	}
-	if err := t.Run(database.Do(rescope, to, t.Now, from), database.Do(mergedThere, to, from), database.Do(dropScopes, from)); err != nil {
+	if err := t.Run(
+		database.Do(outdated, t.Now, from, to, from, to), database.Do(dropThere, from, to), database.Do(rescope, to, t.Now, from),
+		database.Do(mergedThere, to, from), database.Do(dropScopes, from),
+	); err != nil {
 		return err
 	}
 	return Move(t, from, to)
