@@ -79,9 +79,10 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 			if err := found(t, c); err != nil {
 				return a, err
 			}
-		}
-		if err := unlearn(t, unwanted(c)); err != nil {
-			return a, err
+			stays := func(old memory.Entry) bool { return c.Kind == routermemory.Correct && saysToo(&c.Entry, &old) } // it is said with the right one
+			if err := unlearn(t, slices.DeleteFunc(slices.Clone(c.Done), stays)); err != nil {
+				return a, err
+			}
 		}
 	}
 	switch c.Kind {
@@ -89,9 +90,7 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		err = write(t, c)
 		a.Data = map[string]any{"kind": c.Entry.Kind, "scope": c.Entry.Scope, "source": c.Entry.Source}
 	case routermemory.Keep:
-		err = each(t, c, func(e *memory.Entry) error {
-			return confirm(t, e)
-		})
+		err = each(t, c, func(e *memory.Entry) error { return confirm(t, e) })
 	case routermemory.Always:
 		err = each(t, c, func(e *memory.Entry) error {
 			e.Always, e.Kept, e.Scope = true, true, memory.Global
@@ -237,15 +236,6 @@ func write(t *database.Tx, c *routermemory.Change) error {
 // takesBack says that a person takes away what they said.
 func takesBack(c *routermemory.Change) bool {
 	return c.Kind == routermemory.Forget && c.Reason == "asked" || c.Kind == routermemory.Correct && (c.Entry.Source == routermemory.Said || c.Entry.Source == routermemory.Command)
-}
-
-// unwanted are those that a person has taken away by a change, and that are not said with what is remembered instead.
-func unwanted(c *routermemory.Change) []memory.Entry {
-	e := &c.Entry
-	if !takesBack(c) {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(c.Done), func(old memory.Entry) bool { return c.Kind == routermemory.Correct && saysToo(e, &old) })
 }
 
 // saysToo says that a memory says what another did.
