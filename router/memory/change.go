@@ -19,8 +19,6 @@ type Change struct {
 	// Of is in which scopes they have to be, By who said them; empty: any, anybody.
 	Of []memory.Scope
 	By string
-	// Reason is why they are forgotten, in a word.
-	Reason string
 	// Expires is when Entry is forgotten if it is not used; zero: never.
 	Expires time.Time
 	// Person and Settings are of SetSettings.

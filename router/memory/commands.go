@@ -123,7 +123,7 @@ func (s *Service) forget(ctx context.Context, c *commands.Call) (commands.Answer
 	if err != nil || len(list) == 0 {
 		return nothing(c, "forget", c.Args, all...), err
 	}
-	answer := s.done(c, s.change(w, Forget, "asked", idsOf(list)...), all...)
+	answer := s.done(c, s.change(w, Forget, idsOf(list)...), all...)
 	if say := answer.Say; len(list)+len(all) == foundMost {
 		answer.Say = func() commands.Answer {
 			said := say()

@@ -194,12 +194,12 @@ func onlyOf(w *Writer) string {
 }
 
 // change is a change of memories that are there.
-func (s *Service) change(w *Writer, kind ChangeKind, reason string, ids ...int64) *Change {
-	return &Change{Kind: kind, IDs: ids, Of: s.mayChange(w), By: onlyOf(w), Reason: reason, judged: true}
+func (s *Service) change(w *Writer, kind ChangeKind, ids ...int64) *Change {
+	return &Change{Kind: kind, IDs: ids, Of: s.mayChange(w), By: onlyOf(w), judged: true}
 }
 
 // ForgetAs is the change that forgets a memory for somebody.
-func (s *Service) ForgetAs(w *Writer, id int64) *Change { return s.change(w, Forget, "asked", id) }
+func (s *Service) ForgetAs(w *Writer, id int64) *Change { return s.change(w, Forget, id) }
 
 // confirmed is the change that keeps a memory, or has a rule stand in every prompt.
 func (s *Service) confirmed(ctx context.Context, w *Writer, does ChangeKind, e memory.Entry) (*Change, error) {
@@ -212,7 +212,7 @@ func (s *Service) confirmed(ctx context.Context, w *Writer, does ChangeKind, e m
 		e.Always, e.Scope = true, memory.Global
 	}
 	cfg := s.Settings()
-	c := s.change(w, does, "", e.ID)
+	c := s.change(w, does, e.ID)
 	c.Refusal, c.NoAnswer = s.judge(ctx, w, &e, &own, &cfg)
 	return c, nil
 }

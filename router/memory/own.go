@@ -48,7 +48,7 @@ func (s *Service) Edit(ctx context.Context, w *Writer, does ChangeKind, id int64
 // edited is the change of a memory, by what was written in a session; empty: in none.
 func (s *Service) edited(ctx context.Context, w *Writer, does ChangeKind, e memory.Entry, text, session string) (*Change, error) {
 	no := func(rule, text string) (*Change, error) {
-		c := s.change(w, does, "", e.ID)
+		c := s.change(w, does, e.ID)
 		c.Refusal = &Refusal{rule, text}
 		return c, nil
 	}
@@ -60,7 +60,7 @@ func (s *Service) edited(ctx context.Context, w *Writer, does ChangeKind, e memo
 	case does == Undo && !s.undoable(&e):
 		return no(ruleKind, "That was not put together from others in the last 30 days, so there is nothing to undo.")
 	case does == Undo:
-		return s.change(w, Undo, "", e.ID), nil
+		return s.change(w, Undo, e.ID), nil
 	case does == Keep || does == Always:
 		return s.confirmed(ctx, w, does, e)
 	case e.Kind == memory.Preference && !w.Place.Direct && !w.Machine && e.Person != w.Person:

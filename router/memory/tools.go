@@ -152,7 +152,7 @@ func (s *Service) Forget(ctx context.Context, call tools.Call, which tools.Remem
 	if err != nil {
 		return notOne(w.Person, err)
 	}
-	return s.made(ctx, &call, s.change(w, Forget, "asked", e.ID), nil)
+	return s.made(ctx, &call, s.ForgetAs(w, e.ID), nil)
 }
 
 // forgets are how people say that something is to be forgotten, in English, German, Spanish, French and Italian.

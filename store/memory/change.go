@@ -109,10 +109,10 @@ func Change(t *database.Tx, c *routermemory.Change) (a audit.Entry, err error) {
 		}
 	case routermemory.Forget:
 		err = each(t, c, func(e *memory.Entry) error {
-			if err := t.Do(forget, c.Reason, t.Now, e.ID); err != nil {
+			e.State, e.Outcome = "forgotten", "asked"
+			if err := t.Do(forget, e.Outcome, t.Now, e.ID); err != nil {
 				return err
 			}
-			e.State, e.Outcome = "forgotten", c.Reason
 			return unsay(t, e)
 		})
 	}
@@ -235,7 +235,7 @@ func write(t *database.Tx, c *routermemory.Change) error {
 
 // takesBack says that a person takes away what they said.
 func takesBack(c *routermemory.Change) bool {
-	return c.Kind == routermemory.Forget && c.Reason == "asked" || c.Kind == routermemory.Correct && (c.Entry.Source == routermemory.Said || c.Entry.Source == routermemory.Command)
+	return c.Kind == routermemory.Forget || c.Kind == routermemory.Correct && (c.Entry.Source == routermemory.Said || c.Entry.Source == routermemory.Command)
 }
 
 // saysToo says that a memory says what another did.
