@@ -35,24 +35,11 @@ type Query struct {
 	Archived      bool    // archived memories too
 	Loose         bool    // also what has one very common word alone
 	By            string  // of what is not global what this person said alone; empty: anybody
-	For           string  // who asks, and pays; empty: as By and the scopes say
+	For           string  // who asks, and pays; empty: nobody we know
 	// Meaning has what means the same as this text found too, where vectors are made; empty: by words alone.
 	Meaning string
 	// Session and Since leave out the summary of that session, and its messages from that one on, which a prompt has anyway; zero: none.
 	Session, Since int64
-}
-
-// Person is for whom it is looked for; empty: for nobody we know.
-func (q *Query) Person() string {
-	if q.For != "" {
-		return q.For
-	}
-	for _, s := range q.Scopes {
-		if name, is := strings.CutPrefix(string(s), "person:"); is {
-			return name
-		}
-	}
-	return q.By
 }
 
 // Found is what a query found, in no order.

@@ -46,8 +46,8 @@ type VectorStore interface {
 	// WriteVectors writes the vectors of what Unembedded listed, an empty one of what the model does not take, in place of former ones,
 	// but of what has changed since. core.ErrFenced.
 	WriteVectors(ctx context.Context, fence int64, model string, of []memory.Hit, vectors [][]float32) error
-	// HasVectors says that the model made vectors in the scopes of a query for a person, who wants things learned and recalled.
-	HasVectors(ctx context.Context, model string, q *memory.Query, person string) (bool, error)
+	// HasVectors says that the model made vectors in the scopes of a query, and that who asks wants things learned and recalled.
+	HasVectors(ctx context.Context, model string, q *memory.Query) (bool, error)
 	// Nearest is what may be seen of what is nearer than floor to a vector, the nearest first.
 	Nearest(ctx context.Context, model string, q *memory.Query, to []float32, floor float64) ([]memory.Hit, error)
 }
@@ -256,8 +256,7 @@ func (e *Embedder) near(ctx context.Context, name, model string, q *memory.Query
 	defer caught(&err)
 	ctx, cancel := context.WithTimeout(ctx, askWait)
 	defer cancel()
-	person := q.Person()
-	if has, err := e.Vectors.HasVectors(ctx, model, q, person); err != nil || !has {
+	if has, err := e.Vectors.HasVectors(ctx, model, q); err != nil || !has {
 		return nil, err
 	}
 	text := e.text(q.Meaning)
@@ -269,10 +268,10 @@ func (e *Embedder) near(ctx context.Context, name, model string, q *memory.Query
 	e.mu.Unlock()
 	var vectors [][]float32
 	if unrelated != nil {
-		vectors, err = e.make(ctx, person, name, model, askWait, []string{text})
+		vectors, err = e.make(ctx, q.For, name, model, askWait, []string{text})
 	}
 	if err == nil && (unrelated == nil || len(unrelated[0]) != len(vectors[0])) { // the first time, or the server makes others now
-		if vectors, err = e.make(ctx, person, name, model, askWait, append([]string{text}, memory.Unrelated...)); err == nil {
+		if vectors, err = e.make(ctx, q.For, name, model, askWait, append([]string{text}, memory.Unrelated...)); err == nil {
 			unrelated = vectors[1:]
 			e.mu.Lock()
 			e.of, e.unrelated = model, unrelated

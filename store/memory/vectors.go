@@ -110,9 +110,9 @@ func (s *Store) VectorProgress(ctx context.Context, model string) (made, all int
 }
 
 // HasVectors implements routermemory.VectorStore.
-func (s *Store) HasVectors(ctx context.Context, model string, q *memory.Query, person string) (has bool, err error) {
+func (s *Store) HasVectors(ctx context.Context, model string, q *memory.Query) (has bool, err error) {
 	marks, args := database.In(q.Scopes)
-	return s.ReadRow(ctx, "look for vectors", strings.Replace(hasVectors, "%s", marks, 1), append(append([]any{model}, args...), database.Clean(person)))
+	return s.ReadRow(ctx, "look for vectors", strings.Replace(hasVectors, "%s", marks, 1), append(append([]any{model}, args...), database.Clean(q.For)))
 }
 
 // Nearest implements routermemory.VectorStore. All that is near enough is looked up, the nearest first, until there is enough that may be

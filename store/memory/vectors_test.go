@@ -330,7 +330,7 @@ func TestUnwillingAreNotEmbedded(t *testing.T) {
 		e.all()
 		storetest.Exec(t, db, `UPDATE memory_settings SET learning = FALSE`)
 		e.sent()
-		for _, q := range []memory.Query{in(memory.OfPerson("bo")), {Scopes: []memory.Scope{group}, By: "eva"}} {
+		for _, q := range []memory.Query{{Scopes: []memory.Scope{memory.OfPerson("bo")}, For: "bo"}, {Scopes: []memory.Scope{group}, By: "eva", For: "eva"}} {
 			_ = e.finds(carQuestion, q)
 		}
 		if sent := e.sent(); sent != "" {
@@ -387,7 +387,7 @@ func TestWhoMaySpendNothingStopsNobody(t *testing.T) {
 		}
 		said(t, db, append(list, memory.Entry{Scope: ada, Person: "ada", Text: carFact})...)
 		e.allBut(int64(len(list)))
-		if got := e.finds(carQuestion, in(bo)); got != "" {
+		if got := e.finds(carQuestion, memory.Query{Scopes: []memory.Scope{bo}, For: "bo"}); got != "" {
 			t.Errorf("bo finds %q", got)
 		}
 		if got := e.finds(carQuestion, in(ada)); got != carFact {
