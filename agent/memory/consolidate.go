@@ -36,24 +36,14 @@ var consolidateTask = task{RoleCurator, consolidatePrompt, "facts", llm.Schema{N
 // itself, so that nobody has a say in what becomes of another's words. A tainted fact is left as it is, and so is one that stays alone,
 // whatever the model makes of its words. What fails for one person's words is left as it is, if others' are gone through. ErrRuinous.
 func (c Clerk) Consolidate(ctx context.Context, facts []Entry) (merged []Merged, err error) {
-	of := make(map[string][]Entry)
-	var people []string
-	for _, e := range facts {
-		if e.Taint != tools.Clean {
-			continue
-		}
-		if of[e.Person] == nil {
-			people = append(people, e.Person)
-		}
-		of[e.Person] = append(of[e.Person], e)
-	}
+	facts = slices.DeleteFunc(slices.Clone(facts), func(e Entry) bool { return e.Taint != tools.Clean })
 	var left error
 	through := false
-	for _, person := range people {
-		if len(of[person]) < 2 {
+	for _, theirs := range ByPerson(facts, func(e Entry) string { return e.Person }) {
+		if len(theirs) < 2 {
 			continue
 		}
-		some, err := c.consolidate(ctx, of[person])
+		some, err := c.consolidate(ctx, theirs)
 		if ForWords(err) {
 			left = err
 			continue

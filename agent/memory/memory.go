@@ -84,3 +84,17 @@ func (e *Entry) TaintFor(person string) tools.Taint {
 	rule := e.Kind == Rule && !strings.HasPrefix(string(e.Scope), "person:")
 	return e.Taint.JoinIf(!rule && e.Scope.others(e.Person, person), tools.Others)
 }
+
+// ByPerson are parts of a list, one of each person, in the order in which people come first.
+func ByPerson[T any](list []T, person func(T) string) (parts [][]T) {
+	at := map[string]int{}
+	for _, one := range list {
+		i, known := at[person(one)]
+		if !known {
+			i = len(parts)
+			at[person(one)], parts = i, append(parts, nil)
+		}
+		parts[i] = append(parts[i], one)
+	}
+	return parts
+}

@@ -140,17 +140,8 @@ func (e *Embedder) all(ctx context.Context, name string, through *passage) (err 
 			return errors.Join(fault, err)
 		}
 		after, dimension := list[len(list)-1].ID, through.dimension
-		for len(list) > 0 {
-			payer := list[0].Person
-			theirs, others := list[:0:0], list[:0:0]
-			for _, h := range list {
-				if h.Person != payer {
-					others = append(others, h)
-				} else if h.Text != "" {
-					theirs = append(theirs, h)
-				}
-			}
-			list = others
+		list = slices.DeleteFunc(list, func(h memory.Hit) bool { return h.Text == "" })
+		for _, theirs := range memory.ByPerson(list, func(h memory.Hit) string { return h.Person }) {
 			for some := range slices.Chunk(theirs, embedMost) {
 				if err := e.write(ctx, name, through, fence, some); errors.Is(err, core.ErrFenced) {
 					return nil // another engine is at it

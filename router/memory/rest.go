@@ -107,21 +107,13 @@ func (r *Rester) Run(ctx context.Context) {
 
 // all works on sessions, those of one person one after the other, and says whether anything was done.
 func (r *Rester) all(ctx context.Context, list []Resting) bool {
-	byPerson := map[string][]int64{}
-	var people []string
-	for _, rest := range list {
-		if byPerson[rest.Person] == nil {
-			people = append(people, rest.Person)
-		}
-		byPerson[rest.Person] = append(byPerson[rest.Person], rest.Session)
-	}
 	var work errgroup.Group
 	work.SetLimit(restAtOne)
 	var did atomic.Bool
-	for _, person := range people {
+	for _, theirs := range memory.ByPerson(list, func(rest Resting) string { return rest.Person }) {
 		work.Go(func() error {
-			for _, session := range byPerson[person] {
-				if ctx.Err() == nil && r.session(ctx, session) {
+			for _, rest := range theirs {
+				if ctx.Err() == nil && r.session(ctx, rest.Session) {
 					did.Store(true)
 				}
 			}

@@ -10,28 +10,22 @@ import (
 // curate has learnings judged, those of each person by themselves: who cannot have theirs judged holds up nobody else.
 func (r *Rester) curate(ctx context.Context, now *Resting) (did bool, err error) {
 	all, err := r.Rests.Learnings(ctx, now.Session, curateAll)
+	if err != nil {
+		return false, err
+	}
 	var left error
-	for len(all) > 0 && err == nil {
-		person, theirs, others := all[0].Person, all[:0:0], all[:0:0]
-		for _, e := range all {
-			if e.Person == person {
-				theirs = append(theirs, e)
-			} else {
-				others = append(others, e)
-			}
-		}
-		all = others
-		one, fault := r.curateOf(ctx, now, person, theirs)
+	for _, theirs := range memory.ByPerson(all, func(e memory.Entry) string { return e.Person }) {
+		one, fault := r.curateOf(ctx, now, theirs[0].Person, theirs)
 		if did = did || one; ofThemAlone(fault) {
 			left = fault
-		} else {
-			err = fault
+		} else if fault != nil {
+			return did, fault
 		}
 	}
-	if err == nil && !did {
-		err = left
+	if did {
+		left = nil
 	}
-	return did, err
+	return did, left
 }
 
 // curateOf has some learnings of one person judged.
