@@ -88,10 +88,7 @@ func (c Clerk) readVerdicts(f *form.Fields, k *Case) (verdicts []Verdict) {
 	judged, replaced := make(map[int64]bool), make(map[int64]bool)
 	for _, raw := range f.List("verdicts", "verdicts") {
 		v := &form.Fields{Where: "verdicts: "}
-		if v.Open(string(raw), "learning", "verdict", "kind", "category", "key", "text", "replaces", "reason"); len(v.Faults) > 0 {
-			f.Faults = append(f.Faults, v.Faults...)
-			continue
-		}
+		v.Open(string(raw), "learning", "verdict", "kind", "category", "key", "text", "replaces", "reason")
 		n := v.Number("learning")
 		switch {
 		case len(v.Faults) > 0:

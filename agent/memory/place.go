@@ -1,5 +1,7 @@
 package memory
 
+import "slices"
+
 // A Place is where somebody speaks with the bot, as memory sees it.
 type Place struct {
 	Person  string // whom the bot works for there; empty: nobody it knows
@@ -41,21 +43,14 @@ func (k *Known) Of(kind Kind) (list []Entry) {
 }
 
 // Rules are those that hold for a message of these words: the general ones, those of style, and those of a topic of which it speaks.
-func (k *Known) Rules(said string) (list []Entry) {
-	for _, e := range k.Of(Rule) {
-		if speaks, known := topics.speaks(e.Category, said); e.Always || !known || speaks {
-			list = append(list, e)
-		}
-	}
-	return list
+func (k *Known) Rules(said string) []Entry {
+	return slices.DeleteFunc(k.Of(Rule), func(e Entry) bool {
+		speaks, known := topics.speaks(e.Category, said)
+		return !e.Always && known && !speaks
+	})
 }
 
 // Always are the rules that stand in every prompt.
-func (k *Known) Always() (list []Entry) {
-	for _, e := range k.Of(Rule) {
-		if e.Always {
-			list = append(list, e)
-		}
-	}
-	return list
+func (k *Known) Always() []Entry {
+	return slices.DeleteFunc(k.Of(Rule), func(e Entry) bool { return !e.Always })
 }
