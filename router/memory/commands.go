@@ -264,10 +264,6 @@ func (s *Service) page(ctx context.Context, c *commands.Call, command string, f 
 		}
 		return commands.Says("There is nothing. `%s%s` changes that.", c.Slash, does), nil
 	}
-	var last int64
-	for _, e := range shown {
-		last = e.ID
-	}
 	answer := commands.Answer{Text: listed(shown, c), Taint: taintOf(c.Person.Name, shown...)}
 	for i, e := range shown {
 		if !slices.Contains(w.Place.Scopes(), e.Scope) { // it is another's, who alone changes it
@@ -276,7 +272,7 @@ func (s *Service) page(ctx context.Context, c *commands.Call, command string, f 
 		answer.Buttons = append(answer.Buttons, commands.Button{Label: strconv.FormatInt(e.ID, 10), Command: fmt.Sprintf("memory %d", e.ID), Beside: i%5 != 0})
 	}
 	if more {
-		answer.Buttons = append(answer.Buttons, commands.Button{Label: "More", Command: fmt.Sprintf("%s before %d", command, last)})
+		answer.Buttons = append(answer.Buttons, commands.Button{Label: "More", Command: fmt.Sprintf("%s before %d", command, shown[len(shown)-1].ID)})
 	}
 	return answer, nil
 }

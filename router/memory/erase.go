@@ -36,6 +36,10 @@ type Erased struct {
 // Words says it for people.
 func (e *Erased) Words() string {
 	var parts []string
+	others := e.Others
+	if e.OthersStay {
+		others = 0
+	}
 	for _, p := range []struct {
 		n            int64
 		one, several string
@@ -44,7 +48,7 @@ func (e *Erased) Words() string {
 		{e.Answers, "answer", "answers"},
 		{e.Files, "file", "files"},
 		{e.Memories, "memory", "memories"},
-		{e.gone(), "memory of others", "memories of others"},
+		{others, "memory of others", "memories of others"},
 		{e.Jobs, "job", "jobs"},
 		{e.Notifications, "notification", "notifications"},
 		{e.Prompts, "prompt", "prompts"},
@@ -62,14 +66,6 @@ func (e *Erased) Words() string {
 		parts = []string{"nothing"}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// gone is how many memories of others go.
-func (e *Erased) gone() int64 {
-	if e.OthersStay {
-		return 0
-	}
-	return e.Others
 }
 
 // Stays says what is left, a line each.

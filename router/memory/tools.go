@@ -163,15 +163,14 @@ var forgets = []string{
 
 // DescribeForget implements tools.Memory: "forget memory 42: The deploy key rotates on Fridays."
 func (s *Service) DescribeForget(ctx context.Context, call tools.Call, which tools.Remembered) tools.Deed {
+	no := func(why tools.Result) tools.Deed { return tools.Deed{Refused: &why} }
 	w, err := s.calling(ctx, &call)
 	if err != nil {
-		no := unavailable(err)
-		return tools.Deed{Refused: &no}
+		return no(unavailable(err))
 	}
 	e, err := s.which(ctx, w, &call, which.Which)
 	if err != nil {
-		no := notOne(w.Person, err)
-		return tools.Deed{Refused: &no}
+		return no(notOne(w.Person, err))
 	}
 	deed := tools.Deed{Words: fmt.Sprintf("forget memory %d: %s", e.ID, words.OneLine(e.Text, 300)), Taint: e.TaintFor(w.Person)}
 	if e.Person != w.Person || w.Person == "" {
@@ -180,8 +179,7 @@ func (s *Service) DescribeForget(ctx context.Context, call tools.Call, which too
 	deed.Asked = [][]string{forgets}
 	switch spoken, err := s.spokenOf(ctx, w, &call); {
 	case err != nil:
-		no := unavailable(err)
-		return tools.Deed{Refused: &no}
+		return no(unavailable(err))
 	case spoken == nil || spoken.ID != e.ID:
 		deed.Asked = append(deed.Asked, calledSo(e))
 	}
