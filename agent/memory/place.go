@@ -14,7 +14,7 @@ type Place struct {
 }
 
 // Own is where what is said there surfaces.
-func (p *Place) Own() Scope {
+func (p Place) Own() Scope {
 	if p.Direct {
 		return OfPerson(p.Person)
 	}
@@ -22,7 +22,7 @@ func (p *Place) Own() Scope {
 }
 
 // Scopes are those of what surfaces there.
-func (p *Place) Scopes() []Scope { return []Scope{p.Own(), Global, OfSession(p.Session)} }
+func (p Place) Scopes() []Scope { return []Scope{p.Own(), Global, OfSession(p.Session)} }
 
 // Known is what a turn is told of what is remembered. The zero value is nothing.
 type Known struct {

@@ -355,7 +355,7 @@ func (r *Rester) sum(ctx context.Context, now *Resting) (did bool, err error) {
 
 // consolidate makes fewer of the facts of the place, where a fifth of as many as there may be is new.
 func (r *Rester) consolidate(ctx context.Context, now *Resting) (did bool, err error) {
-	at, most := now.place(now.Person), r.Limits().MostFacts
+	at, most := now.Place(now.Person), r.Limits().MostFacts
 	all, fresh, err := r.Rests.MergeableFacts(ctx, at.Own())
 	if err != nil || all <= most || fresh*5 < most || now.Private {
 		return false, err

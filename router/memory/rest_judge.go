@@ -40,7 +40,7 @@ func (r *Rester) curateOf(ctx context.Context, now *Resting, person string, all 
 	if slices.ContainsFunc(all, of) {
 		return true, r.discard(ctx, now, slices.DeleteFunc(all, func(e memory.Entry) bool { return !of(e) }), "nothing of that kind is to be remembered")
 	}
-	at := now.place(person)
+	at := now.Place(person)
 	filter := Filter{Scopes: []memory.Scope{at.Own()}, Kinds: []memory.Kind{memory.Fact, memory.Preference}, Limit: knownMost}
 	known, err := r.Store.Memories(ctx, filter)
 	if err != nil {

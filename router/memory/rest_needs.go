@@ -37,8 +37,8 @@ type Resting struct {
 	answered bool // the last call of a model, if there was one, gave an answer
 }
 
-// place is where somebody spoke there.
-func (r *Resting) place(person string) memory.Place {
+// Place is where somebody spoke there.
+func (r *Resting) Place(person string) memory.Place {
 	return memory.Place{Person: person, Channel: r.Channel, Group: r.Group, Direct: r.Direct, Session: r.Session, Private: r.Private}
 }
 

@@ -139,7 +139,7 @@ func (s *Store) SpokenAfter(ctx context.Context, r *routermemory.Resting, after 
 		if list, err = database.Select[routermemory.Spoken](t, spoken, r.Session, after, limit); err != nil {
 			return err
 		}
-		gone, err := takenBackIn(t, scopeOf(r, r.Person), r.Person)
+		gone, err := takenBackIn(t, r)
 		if err != nil {
 			return err
 		}
@@ -238,18 +238,12 @@ func (s *Store) WriteSummary(ctx context.Context, r *routermemory.Resting, to in
 		if err := t.Change(core.ErrConflict, summed, to, summary, taint, r.Session, r.SummedTo, r.Reset, r.Private); err != nil || r.Private || summary == "" {
 			return err
 		}
-		was, err := takenBackIn(t, scopeOf(r, r.Person), r.Person)
+		was, err := takenBackIn(t, r)
 		if err != nil {
 			return err
 		}
-		return was.index(t, Indexed{Record: memory.OfSummary, Ref: r.Session, Scope: scopeOf(r, r.Person), Session: r.Session, Taint: taint, SaidAt: database.Instant(t.Now), Text: summary})
+		return was.index(t, Indexed{Record: memory.OfSummary, Ref: r.Session, Scope: r.Place(r.Person).Own(), Session: r.Session, Taint: taint, SaidAt: database.Instant(t.Now), Text: summary})
 	})
-}
-
-// scopeOf is where surfaces what somebody said there.
-func scopeOf(r *routermemory.Resting, person string) memory.Scope {
-	at := memory.Place{Person: person, Channel: r.Channel, Group: r.Group, Direct: r.Direct}
-	return at.Own()
 }
 
 // WriteMerged implements routermemory.RestStore.

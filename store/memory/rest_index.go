@@ -43,7 +43,7 @@ func surfaces(r *routermemory.Resting, person string) bool {
 // IndexRest implements routermemory.RestStore. Of a private session nothing is found, and it is gone through all the same.
 func (s *Store) IndexRest(ctx context.Context, r *routermemory.Resting) (more bool, err error) {
 	err = s.under(ctx, "index what was said", r, func(t *database.Tx) error {
-		was, err := takenBackIn(t, scopeOf(r, r.Person), r.Person)
+		was, err := takenBackIn(t, r)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func indexMessages(t *database.Tx, r *routermemory.Resting, was takenBack) (to i
 			continue
 		}
 		if err := was.index(t, Indexed{
-			Record: memory.OfMessage, Ref: m.ID, Scope: scopeOf(r, m.Person), Session: r.Session, Turn: m.Turn, SaidAt: database.Instant(m.At), Text: tools.Shorten(m.Text, shownMost, 0),
+			Record: memory.OfMessage, Ref: m.ID, Scope: r.Place(m.Person).Own(), Session: r.Session, Turn: m.Turn, SaidAt: database.Instant(m.At), Text: tools.Shorten(m.Text, shownMost, 0),
 		}); err != nil {
 			return 0, err
 		}
@@ -141,7 +141,7 @@ func indexResults(t *database.Tx, r *routermemory.Resting, was takenBack) (to in
 			continue
 		}
 		if err := was.index(t, Indexed{
-			Record: memory.OfResult, Ref: k.Turn, Attempt: k.Attempt, Position: k.Position, Scope: scopeOf(r, k.Person), Session: r.Session, Turn: k.Turn, Taint: k.Taint,
+			Record: memory.OfResult, Ref: k.Turn, Attempt: k.Attempt, Position: k.Position, Scope: r.Place(k.Person).Own(), Session: r.Session, Turn: k.Turn, Taint: k.Taint,
 			SaidAt: database.Instant(k.At), Text: tools.Shorten(k.Text, shownMost, 0),
 		}); err != nil {
 			return 0, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"switchboard/agent/memory"
+	routermemory "switchboard/router/memory"
 	"switchboard/store/database"
 )
 
@@ -176,12 +177,13 @@ func (was *takenBack) add(e *memory.Entry) {
 	}{*e, memory.Terms(indexedText(e))})
 }
 
-// takenBackIn are those of a scope, and those of everybody that a person had said. One that is said with what is remembered instead is none.
-func takenBackIn(t *database.Tx, scope memory.Scope, person string) (was takenBack, err error) {
+// takenBackIn are those of the place of a session, and those of everybody that its person had said. One that is said with what is
+// remembered instead is none.
+func takenBackIn(t *database.Tx, r *routermemory.Resting) (was takenBack, err error) {
 	list, err := database.Select[struct {
 		memory.Entry
 		Instead string
-	}](t, takenBackOf, scope, person)
+	}](t, takenBackOf, r.Place(r.Person).Own(), r.Person)
 	for i := range list {
 		if e := &list[i]; e.Instead == "" || !memory.HasAll(memory.Words(e.Instead), memory.Terms(indexedText(&e.Entry))) {
 			was.add(&e.Entry)
