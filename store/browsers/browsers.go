@@ -15,16 +15,12 @@ import (
 // these. Its methods may be called from several goroutines at once.
 type Store struct{ *database.DB }
 
-// New is the store of a database.
-func New(db *database.DB) *Store { return &Store{db} }
-
 var _ browsers.Store = (*Store)(nil)
 
 const (
 	columns = `SELECT b.id, b.person, b.about, b.token, b.created_at, b.used_at, b.expires_at FROM browsers b JOIN people p ON p.name = b.person WHERE `
 	// FindBrowser is asked at every call of the page.
 	FindBrowser   = columns + `b.hash = ?`
-	browser       = columns + `b.id = ?`
 	listBrowsers  = columns + `b.person = ? AND b.expires_at > ? ORDER BY b.used_at DESC, b.id DESC LIMIT 500`
 	insertBrowser = `INSERT INTO browsers (hash, person, about, token, created_at, used_at, expires_at) SELECT ?, name, ?, ?, ?, ?, ? FROM people WHERE name = ? RETURNING id, person`
 	useBrowser    = `UPDATE browsers SET used_at = ?, expires_at = ? WHERE id = ?`
