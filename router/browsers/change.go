@@ -18,7 +18,6 @@ type Change struct {
 	Browser Browser
 	Hash    []byte // SignIn: of the browser's secret
 	Used    []byte // SignIn: the hash of what is used up for it; nil: nothing. MakeLink: of the link
-	Ended   int    // SignOut: how many; filled in
 }
 
 // A ChangeKind is what a Change does.

@@ -167,7 +167,6 @@ var ErrNewer = errors.New("the backup was made by a newer build; restore it with
 
 // An archive that is read.
 type reader struct {
-	file *os.File
 	z    *zstd.Decoder
 	in   *bufio.Reader
 	left int64 // of the entry
@@ -203,7 +202,7 @@ func open(file *os.File) (*reader, error) {
 	case got != format:
 		return nil, fmt.Errorf("%w (its format is %q, this build reads %s)", ErrNewer, got, format)
 	}
-	r := &reader{file: file}
+	r := &reader{}
 	if r.z, err = zstd.NewReader(in); err != nil {
 		return nil, err
 	}

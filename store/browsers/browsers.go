@@ -82,7 +82,6 @@ func Change(t *database.Tx, c *browsers.Change) (a audit.Entry, err error) {
 		if err == nil && n == 0 && c.Browser.ID != 0 {
 			err = core.ErrNotFound
 		}
-		c.Ended = int(n)
 		return audit.Entry{Outcome: "done", Data: map[string]any{"ended": n}}, err
 	}
 	if c.Used != nil {
