@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"time"
 
 	"switchboard/agent/memory"
@@ -9,21 +10,17 @@ import (
 )
 
 const (
-	// Of two preferences of one person and name the newer stays.
+	// outdated: where two scopes, or two people, become one (%[1]s), the newer of two preferences of one name stays; %[2]s is the other column.
 	outdated = `
-		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND scope IN (?, ?) AND EXISTS (
-			SELECT 1 FROM memories y WHERE y.kind = 'preference' AND y.state = 'active' AND y.scope IN (?, ?) AND y.person = memories.person AND y.category = memories.category
-			AND y.key = memories.key AND y.id > memories.id)`
+		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND %[1]s IN (?, ?) AND EXISTS (
+			SELECT 1 FROM memories y WHERE y.kind = 'preference' AND y.state = 'active' AND y.%[1]s IN (?, ?) AND y.%[2]s = memories.%[2]s
+			AND y.category = memories.category AND y.key = memories.key AND y.id > memories.id)`
 	dropThere   = `DELETE FROM recalled WHERE kind = 'memory' AND scope IN (?, ?) AND ref IN (SELECT id FROM memories WHERE state = 'superseded')`
 	rescope     = `UPDATE memories SET scope = ?, updated_at = ? WHERE scope = ?`
 	mergedThere = `
 		INSERT INTO memory_scopes (scope, merged_to) SELECT ?, merged_to FROM memory_scopes WHERE scope = ?
 		ON CONFLICT (scope) DO UPDATE SET merged_to = CASE WHEN excluded.merged_to > memory_scopes.merged_to THEN excluded.merged_to ELSE memory_scopes.merged_to END`
 
-	outdatedOf = `
-		UPDATE memories SET state = 'superseded', updated_at = ? WHERE kind = 'preference' AND state = 'active' AND person IN (?, ?) AND EXISTS (
-			SELECT 1 FROM memories y WHERE y.kind = 'preference' AND y.state = 'active' AND y.person IN (?, ?) AND y.scope = memories.scope
-			AND y.category = memories.category AND y.key = memories.key AND y.id > memories.id)`
 	dropOutdated = `DELETE FROM recalled WHERE kind = 'memory' AND ref IN (SELECT id FROM memories WHERE state = 'superseded' AND person IN (?, ?))`
 	joinOwn      = `UPDATE memories SET person = ? WHERE person = ?`
 	joinSettings = `UPDATE memory_settings SET person = ? WHERE person = ? AND NOT EXISTS (SELECT 1 FROM memory_settings y WHERE y.person = ?)`
@@ -50,7 +47,7 @@ func Rescope(t *database.Tx, from, to memory.Scope) error {
 		return nil
 	}
 	if err := t.Run(
-		database.Do(outdated, t.Now, from, to, from, to), database.Do(dropThere, from, to), database.Do(rescope, to, t.Now, from),
+		database.Do(fmt.Sprintf(outdated, "scope", "person"), t.Now, from, to, from, to), database.Do(dropThere, from, to), database.Do(rescope, to, t.Now, from),
 		database.Do(mergedThere, to, from), database.Do(dropScopes, from),
 	); err != nil {
 		return err
@@ -69,7 +66,7 @@ func Join(t *database.Tx, to, from string) error {
 		}
 	}
 	if err := t.Run(
-		database.Do(outdatedOf, t.Now, from, to, from, to),
+		database.Do(fmt.Sprintf(outdated, "person", "scope"), t.Now, from, to, from, to),
 		database.Do(dropOutdated, from, to),
 		database.Do(joinOwn, to, from),
 		database.Do(joinSettings, to, from, to),
