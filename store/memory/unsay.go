@@ -165,16 +165,16 @@ func unlearn(t *database.Tx, list []memory.Entry) error {
 }
 
 // takenBack are memories that somebody had forgotten, or corrected.
-type takenBack []struct {
+type takenBack []taken
+
+// A taken is one of them, with what finds it.
+type taken struct {
 	memory.Entry
 	terms []memory.Term
 }
 
 func (was *takenBack) add(e *memory.Entry) {
-	*was = append(*was, struct {
-		memory.Entry
-		terms []memory.Term
-	}{*e, memory.Terms(indexedText(e))})
+	*was = append(*was, taken{*e, memory.Terms(indexedText(e))})
 }
 
 // takenBackIn are those of the place of a session, and those of everybody that its person had said. One that is said with what is
