@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,29 +150,23 @@ func (s *Service) find(ctx context.Context, w *Writer, which string) (list []mem
 	} else if f.Scopes == nil {
 		return nil, nil
 	}
-	for f.Limit = foundMost; len(list) < foundMost; {
-		some, err := s.Store.Memories(ctx, f)
-		if err != nil {
-			return nil, err
-		}
-		last := len(some) < f.Limit
-		if !last {
-			f.Before = some[len(some)-1].ID
-		}
-		for _, e := range w.without(some) {
-			text := e.Text
-			if e.Key != "" {
-				text = e.Category + " " + e.Key + " " + text
-			}
-			if kind != "" || memory.HasWords(text, which) {
-				list = append(list, e)
-			}
-		}
-		if last {
-			break
+	all, err := s.all(ctx, f)
+	for _, e := range w.without(all) {
+		if kind != "" || memory.HasWords(e.Named(), which) {
+			list = append(list, e)
 		}
 	}
-	return list[:min(len(list), foundMost)], nil
+	return list[:min(len(list), foundMost)], err
+}
+
+// all lists what fits a filter, however much that is.
+func (s *Service) all(ctx context.Context, f Filter) (list []memory.Entry, err error) {
+	for f.Limit = 5000; ; f.Before = list[len(list)-1].ID {
+		some, err := s.Store.Memories(ctx, f)
+		if list = append(list, some...); err != nil || len(some) < f.Limit {
+			return list, err
+		}
+	}
 }
 
 // named lists memories of some scopes by their words, and by a meaning if there is one, the best first; tainted and archived ones too.
@@ -195,49 +190,69 @@ func (w *Writer) without(list []memory.Entry) []memory.Entry {
 	return slices.DeleteFunc(list, func(e memory.Entry) bool { return e.Kind == memory.Learning && e.Person != w.Person })
 }
 
-// spokenOf is the memory that our last message in the chat of a call speaks of: whose text it has, or that was kept in its turn, or whose
-// words it has. nil: it speaks of none, of several, or of one that the person may not change.
-func (s *Service) spokenOf(ctx context.Context, w *Writer, call *tools.Call) (*memory.Entry, error) {
+// spokenOf is the memory that our last message in the chat of a call speaks of, of what the person may change: it says its text, or it was
+// kept in that turn; not sure: its words stand in a sentence. nil: it speaks of none, or of several.
+func (s *Service) spokenOf(ctx context.Context, w *Writer, call *tools.Call) (e *memory.Entry, sure bool, err error) {
 	text, turn, err := s.Store.LastAnswer(ctx, call.Session.ID, call.Session.Turn)
-	if err != nil || text == "" {
-		return nil, err
+	if err != nil || text == "" || strings.HasPrefix(text, "Forgotten: ") {
+		return nil, false, err
 	}
-	list, err := s.Store.Memories(ctx, Filter{Scopes: w.Place.Scopes()})
+	list, err := s.all(ctx, Filter{Scopes: w.Place.Scopes()})
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	said, words := plain(text), memory.Words(text)
-	for _, is := range []func(e *memory.Entry) bool{
-		func(e *memory.Entry) bool {
-			return strings.TrimSpace(plain(e.Text)) != "" && strings.Contains(said, plain(e.Text))
-		},
+	said := statements(text)
+	var sentences []string
+	for _, sentence := range memory.Sentences(text) {
+		sentences = append(sentences, memory.Words(sentence))
+	}
+	for i, is := range []func(e *memory.Entry) bool{
+		func(e *memory.Entry) bool { return said[plain(e.Named())] },
 		func(e *memory.Entry) bool { return turn > 0 && e.Turn == turn && e.Source == Said },
 		func(e *memory.Entry) bool {
 			terms := memory.Terms(e.Text)
-			return len(terms) > 1 && memory.HasAll(words, terms)
+			return len(terms) > 1 && slices.ContainsFunc(sentences, func(words string) bool { return memory.HasAll(words, terms) })
 		},
 	} {
-		var of *memory.Entry
-		for i := range list {
-			e := &list[i]
-			switch {
-			case !is(e) || of != nil && strings.Contains(plain(of.Text), plain(e.Text)): // the longer one is meant
-			case of != nil && !strings.Contains(plain(e.Text), plain(of.Text)):
-				return nil, nil
-			default:
-				of = e
+		for n := range list {
+			switch one := &list[n]; {
+			case !is(one):
+			case e == nil || plain(e.Named()) == plain(one.Named()) && e.Person != w.Person: // others may have said the same
+				e = one
+			case plain(e.Named()) != plain(one.Named()):
+				return nil, false, nil
 			}
 		}
-		if of == nil {
-			continue
+		if e != nil {
+			list, err = s.Store.Memories(ctx, Filter{IDs: []int64{e.ID}, Scopes: s.mayChange(w), Person: onlyOf(w)})
+			if err != nil || len(list) == 0 {
+				return nil, false, err
+			}
+			return &list[0], i < 2, nil
 		}
-		list, err = s.Store.Memories(ctx, Filter{IDs: []int64{of.ID}, Scopes: s.mayChange(w), Person: onlyOf(w)})
-		if err != nil || len(list) == 0 {
-			return nil, err
-		}
-		return &list[0], nil
 	}
-	return nil, nil
+	return nil, false, nil
+}
+
+// numbered is a memory in a list, with what stands behind it.
+var numbered = regexp.MustCompile(`^- \d+[.:] (.*) \((?:[^()]|\([^()]*\))*\)$`)
+
+// statements are what a message of ours may say that is remembered, as plain has it: a line, what a list has in it, what stands behind a
+// colon, and all of that to the end, without buttons.
+func statements(text string) map[string]bool {
+	all := map[string]bool{}
+	for whole := range strings.SplitSeq(text, "\n\n") {
+		for _, part := range append(strings.Split(whole, "\n"), whole, text) {
+			if m := numbered.FindStringSubmatch(part); m != nil {
+				part = m[1]
+			}
+			for more := true; more; _, part, more = strings.Cut(part, ": ") {
+				all[plain(part)] = true
+			}
+		}
+	}
+	delete(all, plain(""))
+	return all
 }
 
 // plain is a text in lower case without anything but its words, each with spaces around it.

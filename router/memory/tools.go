@@ -177,10 +177,10 @@ func (s *Service) DescribeForget(ctx context.Context, call tools.Call, which too
 		return deed
 	}
 	deed.Asked = [][]string{forgets}
-	switch spoken, err := s.spokenOf(ctx, w, &call); {
+	switch spoken, sure, err := s.spokenOf(ctx, w, &call); {
 	case err != nil:
 		return no(unavailable(err))
-	case spoken == nil || spoken.ID != e.ID:
+	case spoken == nil || spoken.ID != e.ID || !sure:
 		deed.Asked = append(deed.Asked, calledSo(e))
 	}
 	return deed
@@ -213,15 +213,20 @@ func (e *severalError) Error() string { return fmt.Sprintf("%d memories are mean
 // without, what was spoken of last in the chat.
 func (s *Service) which(ctx context.Context, w *Writer, call *tools.Call, which string) (*memory.Entry, error) {
 	if strings.TrimSpace(which) == "" {
-		e, err := s.spokenOf(ctx, w, call)
+		e, _, err := s.spokenOf(ctx, w, call)
 		if err == nil && e == nil {
 			err = &severalError{unsaid: true}
 		}
 		return e, err
 	}
 	list, err := s.find(ctx, w, which)
-	if i := slices.IndexFunc(list, func(e memory.Entry) bool { return plain(e.Text) == plain(which) }); i >= 0 {
-		list = list[i : i+1]
+	for _, same := range []func(e memory.Entry) bool{
+		func(e memory.Entry) bool { return strings.EqualFold(e.Text, strings.TrimSpace(which)) },
+		func(e memory.Entry) bool { return plain(e.Text) == plain(which) },
+	} {
+		if i := slices.IndexFunc(list, same); i >= 0 && !slices.ContainsFunc(list[i+1:], same) {
+			list = list[i : i+1]
+		}
 	}
 	if err == nil && len(list) != 1 {
 		err = &severalError{list: list}

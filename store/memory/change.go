@@ -132,18 +132,19 @@ func scopesOf(list []memory.Entry) (scopes []memory.Scope) {
 	for i := range list {
 		scopes = append(scopes, list[i].Scope)
 	}
-	return scopes
+	slices.Sort(scopes)
+	return slices.Compact(scopes)
 }
 
 // void has nothing written by work at rest that may have read what surfaces in these scopes: what is somebody's own is read in their
 // own work alone.
 func void(t *database.Tx, scopes []memory.Scope) error {
+	own := string(memory.OfPerson(""))
+	if slices.ContainsFunc(scopes, func(s memory.Scope) bool { return !strings.HasPrefix(string(s), own) }) {
+		return engines.VoidAll(t, engines.Memory)
+	}
 	for _, s := range scopes {
-		name, own := strings.CutPrefix(string(s), "person:")
-		if !own {
-			return engines.VoidAll(t, engines.Memory)
-		}
-		if err := engines.Void(t, engines.Memory, name); err != nil {
+		if err := engines.Void(t, engines.Memory, string(s)[len(own):]); err != nil {
 			return err
 		}
 	}

@@ -35,9 +35,9 @@ const (
 		SELECT s.id AS session, s.private <> '' AS private, c.channel, c.place AS "group", c.kind = 'direct' AS direct
 		FROM sessions s JOIN conversations c ON c.id = s.conversation_id WHERE s.key = ?`
 	lastAnswer = `
-		SELECT m.text, coalesce(m.turn_id, 0) FROM sessions s JOIN messages m ON m.session_id = s.id WHERE s.key = ? AND m.id > s.reset_message AND m.direction = 'out'
-			AND (m.class = 'reply' OR m.class = 'say' AND m.notice = FALSE) AND (CAST(? AS bigint) = 0 OR m.id < (SELECT t.message_id FROM turns t WHERE t.id = ?))
-		ORDER BY m.session_id DESC, m.id DESC LIMIT 1`
+		SELECT m.text, coalesce(m.turn_id, 0) FROM messages m WHERE m.session_id = (SELECT s.id FROM sessions s WHERE s.key = ?)
+			AND m.id > (SELECT s.reset_message FROM sessions s WHERE s.key = ?) AND m.direction = 'out' AND (m.class = 'reply' OR m.class = 'say' AND m.notice = FALSE)
+			AND (CAST(? AS bigint) = 0 OR m.id < (SELECT t.message_id FROM turns t WHERE t.id = ?)) ORDER BY m.session_id DESC, m.id DESC LIMIT 1`
 	used = `
 		UPDATE memories SET used_at = ?, expires_at = CASE WHEN expires_at = 0 THEN 0 ELSE expires_at + ? - CASE WHEN used_at > created_at THEN used_at ELSE created_at END END
 		WHERE used_at < ? AND kind <> 'question' AND id IN (%s)`
@@ -59,7 +59,7 @@ func (s *Store) MemoryPlace(ctx context.Context, conv channels.Conversation, per
 
 // LastAnswer implements routermemory.Store.
 func (s *Store) LastAnswer(ctx context.Context, session string, turn int64) (text string, of int64, err error) {
-	_, err = s.ReadRow(ctx, "read the last answer", lastAnswer, []any{session, turn, turn}, &text, &of)
+	_, err = s.ReadRow(ctx, "read the last answer", lastAnswer, []any{session, session, turn, turn}, &text, &of)
 	return text, of, err
 }
 

@@ -220,11 +220,12 @@ func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
 	t.Parallel()
 	gathered(t, func(k *keeper, in map[string]*routermemory.Writer) {
 		ids := map[string]int64{}
-		for _, text := range []string{"Anna likes tea", "Anna likes green tea", "the cellar key hangs on the nail", "my sister lives in Bari", "🚀"} {
+		for _, text := range []string{"Anna likes tea", "Anna likes green tea", "the cellar key hangs on the nail", "my sister lives in Bari", "🚀", "I like C++"} {
 			c, _ := k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: text, Session: "tg:chat", Source: routermemory.Said, Kept: true})
 			ids[text] = c.Entry.ID
 		}
 		c, _ := k.write(in["bob"], memory.Entry{Kind: memory.Fact, Text: "the weekly standup of the web team is on Monday", Session: "tg:chat", Source: routermemory.Said})
+		k.write(in["ann"], memory.Entry{Kind: memory.Preference, Category: "style", Key: "length", Text: "short", Session: "tg:chat", Source: routermemory.Said})
 		k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: "the weekly standup of the web team is on Friday", Session: "tg:chat", Source: routermemory.Said})
 		for _, tt := range []struct{ last, meant string }{
 			{"", ""},
@@ -232,7 +233,11 @@ func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
 			{"- 3. the cellar key hangs on the nail (said, 1 May 2026)", "the cellar key hangs on the nail"},
 			{"You told me on 1 May 2026: Anna likes tea", "Anna likes tea"},
 			{"I'll remember: Anna likes green tea", "Anna likes green tea"},
-			{"Got it, your sister lives in Bari!", "my sister lives in Bari"},
+			{"**Facts**\n- 3. the cellar key hangs on the nail (said in this chat (a thread), 1 May 2026)\n\nForget: /memory forget 3", "the cellar key hangs on the nail"},
+			{"Got it, your sister lives in Bari!", "?my sister lives in Bari"},
+			{"Bari is at the sea. Many live there, as your sister.", ""},
+			{"Here is a short summary: sales are up", ""},
+			{"Forgotten: Anna likes green tea", ""},
 			{"Forgotten: my brother lives in Bari", ""},
 			{"- 3: the cellar key hangs on the nail\n- 4: my sister lives in Bari", ""},
 			{"I'll remember: " + c.Entry.Text, ""}, // it is another's
@@ -246,8 +251,8 @@ func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
 				if deed.Refused == nil || !strings.Contains(deed.Refused.Output, "Which one?") {
 					k.Errorf("after %q: %+v", tt.last, deed)
 				}
-			} else if want := fmt.Sprintf("forget memory %d: %s", ids[tt.meant], tt.meant); deed.Words != want || !deed.AskedIn("forget it") {
-				k.Errorf("after %q: %+v, want %s", tt.last, deed, want)
+			} else if text, asks := strings.CutPrefix(tt.meant, "?"); deed.Words != fmt.Sprintf("forget memory %d: %s", ids[text], text) || deed.AskedIn("forget it") == asks {
+				k.Errorf("after %q: %+v, want %s", tt.last, deed, tt.meant)
 			}
 		}
 		storetest.Exec(k.T, k.db, "UPDATE sessions SET reset_message = (SELECT max(id) FROM messages)")
@@ -255,8 +260,12 @@ func TestForgetItIsWhatWasSpokenOf(t *testing.T) {
 			k.Errorf("after a reset: %+v", deed)
 		}
 		// Whole words of one are meant before what holds them too.
-		if deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{Which: "Anna likes tea."}); deed.Refused != nil || !strings.Contains(deed.Words, "Anna likes tea") {
-			k.Errorf("%+v", deed)
+		k.write(in["ann"], memory.Entry{Kind: memory.Fact, Text: "I like C", Session: "tg:chat", Source: routermemory.Said})
+		for _, which := range []string{"Anna likes tea.", "anna likes tea", "I like C++", "I like C"} {
+			deed := k.DescribeForget(k.Context(), tool("ann"), tools.Remembered{Which: which})
+			if deed.Refused != nil || !strings.HasSuffix(deed.Words, ": "+map[bool]string{true: "Anna likes tea", false: which}[which[1] == 'n']) {
+				k.Errorf("%s: %+v", which, deed)
+			}
 		}
 	})
 }

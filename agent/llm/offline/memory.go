@@ -40,8 +40,8 @@ var (
 	aboutJobs   = words.Pattern(`(?i)^(?:the |my |every )?(?:reminders?|jobs?|alarms?|erinnerung(?:en)?|recordatorios?|rappels?|promemoria)\b`)
 	doNot       = words.Pattern(`(?i)^(?:not|to|nicht|no|pas|non)\b`)
 	everything  = words.Pattern(`(?i)^(?:everything|all|alles|todo|tout|tutto)\b`)
-	beginning   = words.Pattern(`^.{0,400}(?: |$)`)                // words that have room where a memory is named
-	asButtons   = words.Pattern(`(?:\n *(?:[^\n:]+: /[^\n]*)?)+$`) // of a chat without any, behind a message
+	beginning   = words.Pattern(`(?s)^.{0,400}(?:\s|$)|^.{400}`)           // what has room where a memory is named
+	asButtons   = words.Pattern(`(?:\n *(?:[A-Z]\w+: /memory [^\n]*)?)+$`) // of a chat without any, behind a message
 	escaped     = words.Pattern("\\\\([[:punct:]])")
 	bareWord    = words.Pattern(`(?i)^(?:that|this|it|nothing|das|es|nichts|eso|nada|ça|rien|questo|niente)[.!]?$`)
 )

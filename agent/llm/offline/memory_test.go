@@ -43,7 +43,10 @@ func TestMemoryInPlainWords(t *testing.T) {
 		{"you: I'll remember: the gate opens on Friday\n  and the code is 77", "no, it is Thursday", ""},
 		{"you: I'll remember: the gate opens on Friday and …", "no, it is Thursday", ""},
 		{"you: I'll remember: the gate opens on Friday\n  \n  Forget: /memory forget 1\n  Correct: /memory correct 1", "no, it is Thursday", `memory.remember{"instead":"the gate opens on Friday","kind":"fact","text":"the gate opens on Thursday"}`},
+		{"you: I'll remember: the gate opens on Friday\n  path: /etc/gate", "no, it is Thursday", ""},
 		{"you: I'll remember: 1", "forget it", `memory.forget{}`},
+		{told, "forget apples\nplease", `memory.forget{"which":"apples\nplease"}`},
+		{told, "forget " + strings.Repeat("鍵", 405), `memory.forget{"which":"` + strings.Repeat("鍵", 400) + `"}`},
 		{"you: hello!", "forget it", `memory.forget{}`},
 		{"", "could you remember that the cat is Tom?", `memory.remember{"kind":"fact","text":"the cat is Tom"}`},
 	} {
