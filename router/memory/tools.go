@@ -201,10 +201,10 @@ func calledSo(e *memory.Entry) []string {
 	return ways
 }
 
-// severalError says that words mean several memories, or none; unsaid: nobody said which.
+// severalError says that words mean several memories, or none; unnamed: nobody said which.
 type severalError struct {
-	list   []memory.Entry
-	unsaid bool
+	list    []memory.Entry
+	unnamed bool
 }
 
 func (e *severalError) Error() string { return fmt.Sprintf("%d memories are meant", len(e.list)) }
@@ -215,7 +215,7 @@ func (s *Service) which(ctx context.Context, w *Writer, call *tools.Call, which 
 	if strings.TrimSpace(which) == "" {
 		e, _, err := s.spokenOf(ctx, w, call)
 		if err == nil && e == nil {
-			err = &severalError{unsaid: true}
+			err = &severalError{unnamed: true}
 		}
 		return e, err
 	}
@@ -243,7 +243,7 @@ func notOne(person string, err error) tools.Result {
 	switch {
 	case !ok:
 		return unavailable(err)
-	case several.unsaid:
+	case several.unnamed:
 		return tools.Result{End: tools.EndRefused, Code: "several", Output: "Which one? Say its words, or its number."}
 	case len(several.list) == 0:
 		return tools.Result{End: tools.EndRefused, Code: "not_found", Output: "I remember nothing like that."}
