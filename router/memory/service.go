@@ -169,10 +169,10 @@ func (s *Service) all(ctx context.Context, f Filter) (list []memory.Entry, err e
 	}
 }
 
-// named lists memories of some scopes by their words, and by a meaning if there is one, the best first; tainted and archived ones too.
-func (s *Service) named(ctx context.Context, w *Writer, scopes []memory.Scope, words, meaning string) ([]memory.Entry, error) {
+// named lists memories of some scopes by their words and by what they mean, the best first; tainted and archived ones too.
+func (s *Service) named(ctx context.Context, w *Writer, scopes []memory.Scope, words string) ([]memory.Entry, error) {
 	const room = 100_000 // tokens
-	hits, err := memory.Recall(ctx, s.Store, words, memory.Query{Scopes: scopes, Memories: true, Tainted: true, Archived: true, Loose: true, Meaning: meaning, For: w.Person}, room)
+	hits, err := memory.Recall(ctx, s.Store, words, memory.Query{Scopes: scopes, Memories: true, Tainted: true, Archived: true, Loose: true, Meaning: words, For: w.Person}, room)
 	ids := []int64{}
 	for _, h := range hits {
 		ids = append(ids, h.Ref)

@@ -77,7 +77,7 @@ func (s *Service) found(ctx context.Context, w *Writer, which string, limit int)
 	case kind != "":
 		f.Kinds = []memory.Kind{kind}
 	case which != "":
-		if list, err = s.named(ctx, w, f.Scopes, which, which); err != nil {
+		if list, err = s.named(ctx, w, f.Scopes, which); err != nil {
 			return nil, nil, err
 		}
 		q := memory.Query{Scopes: f.Scopes, Said: true, Tainted: true, Meaning: which, For: w.Person}
