@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"switchboard/agent/tools/workspace"
 )
@@ -68,11 +71,8 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 	var wg sync.WaitGroup
 	wg.Go(func() { drain(h.output, out, s.cfg.MaxOutput, flood) })
 	wg.Go(func() {
-		_ = h.cmd.Wait() // how the helper itself ended says nothing about the command
-		// All writers are dead; what is left in the pipes is read at once.
-		soon := time.Now().Add(time.Second)
-		_ = h.output.SetReadDeadline(soon)
-		_ = h.report.SetReadDeadline(soon)
+		_ = h.cmd.Wait()                         // how the helper itself ended says nothing about the command
+		_ = h.output.SetReadDeadline(time.Now()) // all writers are dead: what is there by now is the rest
 		close(exited)
 	})
 	ended := s.follow(ctx, h, spec, exited, flood)
@@ -84,7 +84,8 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 		<-exited
 	}
 	var o Outcome
-	if err := json.NewDecoder(h.report).Decode(&o); err != nil {
+	said := make([]byte, 64<<10) // what is not read while it is written is no longer
+	if err := json.Unmarshal(said[:readNow(h.report, said)], &o); err != nil {
 		o = Outcome{Kind: "helper_failed"}
 	}
 	wg.Wait()
@@ -128,20 +129,53 @@ func (s *Sandbox) follow(ctx context.Context, h *helper, spec helperSpec, exited
 	}
 }
 
+// maxPipe is the most that a pipe holds, in bytes. A command may make its own that large.
+//
+// Source: pipe(7), /proc/sys/fs/pipe-max-size.
+const maxPipe = 1 << 20
+
 // drain reads to the end, so that a command never waits for us, and reports
-// once when more than limit bytes came.
-func drain(r io.Reader, out io.Writer, limit int64, flood chan<- struct{}) {
+// once when more than limit bytes came. When the deadline of r has passed, the end is
+// what is in the pipe, however late this program comes to it.
+func drain(r *os.File, out io.Writer, limit int64, flood chan<- struct{}) {
 	buf := make([]byte, 64<<10)
-	for {
-		n, err := r.Read(buf)
+	take := func(n int) {
 		_, _ = out.Write(buf[:n]) // whoever wants the output takes it all
 		if limit -= int64(n); limit < 0 && limit+int64(n) >= 0 {
 			close(flood)
+		}
+	}
+	for {
+		n, err := r.Read(buf)
+		take(n)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			break
 		}
 		if err != nil {
 			return
 		}
 	}
+	for left := maxPipe; left > 0; {
+		n := readNow(r, buf)
+		if n == 0 {
+			return
+		}
+		take(n)
+		left -= n
+	}
+}
+
+// readNow reads what is in the pipe, without waiting for more; 0: nothing.
+func readNow(r *os.File, buf []byte) (n int) {
+	conn, err := r.SyscallConn()
+	if err != nil || r.SetReadDeadline(time.Time{}) != nil { // a read behind its deadline gives nothing
+		return 0
+	}
+	_ = conn.Read(func(fd uintptr) bool {
+		n, _ = unix.Read(int(fd), buf)
+		return true
+	})
+	return max(n, 0)
 }
 
 // A helper is a running helper process and our ends of its pipes.

@@ -274,7 +274,7 @@ func (c *approvalsCrash) verify() {
 	ran, states := c.logged(), map[string]int{}
 	asked, used, denied, done := map[int]int{}, map[int]int{}, map[int]int{}, map[int]int{}
 	for _, row := range c.query(`
-		SELECT m.text, a.state, CASE WHEN a.used_at IS NULL THEN 'unused' ELSE 'used' END, k.state, k.allowed_by, a.shown
+		SELECT m.text, a.state, CASE WHEN a.used_at IS NULL THEN 'unused' ELSE 'used' END, k.state, k.allowed_by, a.shown, k.code, k.output
 		FROM approvals a JOIN turns t ON t.id = a.turn_id JOIN messages m ON m.id = t.message_id
 		JOIN tasks k ON k.turn_id = a.turn_id AND k.attempt = a.attempt AND k.position = a.position ORDER BY a.id`) {
 		n, _ := strconv.Atoi(strings.TrimPrefix(row[0], "job "))
@@ -298,7 +298,7 @@ func (c *approvalsCrash) verify() {
 			done[n]++
 		}
 		if !right || !strings.HasPrefix(row[5], lineOf(n)+";") {
-			c.t.Errorf("job %d, which is to be %s: question %d is %s, %s, and its task %s by %q: %s", n, fate(n), asked[n], state, row[2], task, row[4], row[5])
+			c.t.Errorf("job %d, which is to be %s: question %d is %s, %s, and its task %s by %q: %s: %s: %.500s", n, fate(n), asked[n], state, row[2], task, row[4], row[5], row[6], row[7])
 		}
 	}
 	for n := range c.written {
