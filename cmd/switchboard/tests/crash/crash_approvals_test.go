@@ -26,10 +26,10 @@ const (
 // pressed, it was committed and is not used yet, the command runs, its result is there.
 var moments = []string{"asked", "said", "decided", "running", "done"}
 
-// Every command needs a permission, and the program is killed five times at each moment.
+// Every command needs a permission, and the program is killed at each moment in turn.
 func TestCrashApprovals(t *testing.T) {
 	t.Parallel()
-	c := newApprovalsCrash(t, "")
+	c := newApprovalsCrash(t, killsOf(ownKills), "")
 	c.query = c.rig.Query
 	c.servers = func() []*programtest.Server { return []*programtest.Server{c.rig.Server} }
 	c.rig.Up()
@@ -46,7 +46,7 @@ func TestCrashApprovals(t *testing.T) {
 func TestCrashApprovalsTwoEngines(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
-	c := newApprovalsCrash(t, "workers = 3\n")
+	c := newApprovalsCrash(t, killsOf(againKills), "workers = 3\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	c.query = f.Query
 	c.servers = func() []*programtest.Server { return []*programtest.Server{f.Engines[0].Server, f.Engines[1].Server} }
@@ -76,13 +76,14 @@ type approvalsCrash struct {
 	patient  atomic.Bool                                // admins answer nothing now
 	said     atomic.Int32                               // decisions
 	reviewed atomic.Int32                               // requests to the reviewer
-	told     map[string]map[int]int                     // how often an admin was told of a job that it is "Allowed" or "Denied"
+	kills    int
+	told     map[string]map[int]int // how often an admin was told of a job that it is "Allowed" or "Denied"
 }
 
-func newApprovalsCrash(t *testing.T, router string) *approvalsCrash {
+func newApprovalsCrash(t *testing.T, kills int, router string) *approvalsCrash {
 	programtest.Busy(t)
 	seed := crashSeed(t)
-	c := &approvalsCrash{crash: &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: programtest.Marker()}}
+	c := &approvalsCrash{kills: kills, crash: &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), marker: programtest.Marker()}}
 	var people strings.Builder
 	for u := range wishers {
 		role := "user"
@@ -178,7 +179,7 @@ func (c *approvalsCrash) storm(kill func(n int)) {
 		close(stop)
 		<-stopped
 	}()
-	for n := range crashKills {
+	for n := range c.kills {
 		for range 3 {
 			c.wish()
 		}
@@ -321,7 +322,7 @@ func (c *approvalsCrash) verify() {
 	if len(audited) != states["accepted"]+states["rejected"] {
 		c.t.Errorf("%d decisions in the audit, for %v", len(audited), states)
 	}
-	c.t.Logf("%d jobs; %v; %d kills, %d times more was written for one", c.written, states, crashKills, c.written-3*crashKills)
+	c.t.Logf("%d jobs; %v; %d kills, %d times more was written for one", c.written, states, c.kills, c.written-3*c.kills)
 	c.ended()
 	programtest.Gone(c.t, c.marker)
 }

@@ -22,7 +22,6 @@ import (
 const (
 	webSessions = 30
 	webMessages = 5 // in each session
-	webKills    = 20
 )
 
 // A webCrash is programs that write with keys and follow their sessions while engines are killed.
@@ -57,7 +56,7 @@ func newWebCrash(t *testing.T, engines int) (*webCrash, *programtest.Rig) {
 }
 
 // run writes in every session and follows it, from one engine and another, until all is answered.
-func (c *webCrash) run(kill func(i int)) {
+func (c *webCrash) run(kills int, kill func(i int)) {
 	ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Minute)
 	defer cancel()
 	var work sync.WaitGroup
@@ -67,7 +66,7 @@ func (c *webCrash) run(kill func(i int)) {
 		work.Go(func() { c.write(ctx, session, posted) })
 		work.Go(func() { c.follow(ctx, session, posted) })
 	}
-	for i := range webKills {
+	for i := range kills {
 		time.Sleep(time.Duration(50+c.n(300)) * time.Millisecond)
 		kill(i)
 	}
@@ -159,7 +158,7 @@ func TestCrashHTTP(t *testing.T) {
 	t.Parallel()
 	c, rig := newWebCrash(t, 1)
 	rig.Up()
-	c.run(func(int) { rig.Kill(); rig.Start() })
+	c.run(killsOf(ownKills), func(int) { rig.Kill(); rig.Start() })
 	c.verify(rig.Count)
 	rig.Stop(20 * time.Second)
 }
@@ -174,7 +173,7 @@ func TestCrashHTTPTwoEngines(t *testing.T) {
 		m.Env = append(m.Env, "SWITCHBOARD_SERVER__LISTEN="+c.engines[i])
 	}
 	f.Up()
-	c.run(func(i int) {
+	c.run(killsOf(againKills), func(i int) {
 		victim := f.Engines[c.n(2)]
 		victim.Kill()
 		if i%4 == 0 {

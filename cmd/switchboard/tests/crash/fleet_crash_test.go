@@ -11,17 +11,17 @@ import (
 )
 
 // Two engines on one PostgreSQL, one of which is killed at any instant and started
-// again, 25 times: the promises of TestCrash hold, and both did their share.
+// again and again: the promises of TestCrash hold, and both did their share.
 func TestTwoEngines(t *testing.T) {
 	t.Parallel()
-	crashTwo(t, func(r *programtest.Rig) programtest.Place { return programtest.NewScriptedPlace(r.Platform) })
+	crashTwo(t, killsOf(ownKills), func(r *programtest.Rig) programtest.Place { return programtest.NewScriptedPlace(r.Platform) })
 }
 
 // The same over the Bot API: its updates are polled by one engine at a time.
 func TestTwoEnginesTelegram(t *testing.T) {
 	t.Parallel()
 	var telegram *programtest.TelegramPlace
-	crashTwo(t, func(r *programtest.Rig) programtest.Place {
+	crashTwo(t, killsOf(againKills), func(r *programtest.Rig) programtest.Place {
 		telegram = programtest.NewTelegramPlace(r.T, false)
 		return telegram
 	})
@@ -36,7 +36,7 @@ func TestTwoEnginesTelegram(t *testing.T) {
 }
 
 // crashTwo is crashTest with two engines, each killed at random.
-func crashTwo(t *testing.T, place func(*programtest.Rig) programtest.Place) {
+func crashTwo(t *testing.T, kills int, place func(*programtest.Rig) programtest.Place) {
 	t.Helper()
 	programtest.Busy(t)
 	seed := crashSeed(t)
@@ -44,7 +44,7 @@ func crashTwo(t *testing.T, place func(*programtest.Rig) programtest.Place) {
 	c := newCrash(t, seed, place, "workers = 4\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	f.Up()
-	for kill := range crashKills {
+	for kill := range kills {
 		c.write((kill + 1) * crashTurns)
 		time.Sleep(time.Duration(20+c.random.IntN(230)) * time.Millisecond)
 		victim := f.Engines[c.random.IntN(2)]

@@ -125,8 +125,8 @@ func (m *mind) crash(r *programtest.Rig, engines []*programtest.Server, query fu
 	}
 	r.Await("an engine runs", 30*time.Second, func() bool { return engines[0].Ready() > 0 })
 	stop := second.follow()
-	fell := map[string]int{}
-	for kill := range crashKills {
+	fell, kills := map[string]int{}, killsOf(ownKills)
+	for kill := range kills {
 		say(3)
 		if want := kill % (len(minded) + 1); want < len(minded) {
 			more := time.Now()
@@ -161,7 +161,7 @@ func (m *mind) crash(r *programtest.Rig, engines []*programtest.Server, query fu
 	for i, what := range minded {
 		calls[what] = m.made[i].Load()
 	}
-	r.T.Logf("of %d kills %v were at most 120 ms after a call for it began, of %v calls", crashKills, fell, calls)
+	r.T.Logf("of %d kills %v were at most 120 ms after a call for it began, of %v calls", kills, fell, calls)
 	for user, things := range said {
 		var looked, learned, facts []string
 		for _, row := range query("SELECT m.text FROM messages m JOIN sessions s ON s.id = m.session_id WHERE s.key = 'play:c" + user + "' AND m.direction = 'in' AND m.class = 'turn' AND m.id <= s.looked_to") {
