@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,7 +25,9 @@ func (m remembers) Recall(ctx context.Context, at memory.Place, said string) (me
 			return memory.Known{}, err
 		}
 	}
-	return m.known, nil
+	known := m.known // the caller's own: turns of several tests may know the same
+	known.Standing, known.Found = slices.Clone(known.Standing), slices.Clone(known.Found)
+	return known, nil
 }
 
 // What is remembered is asked for once a turn, where there is something, and says where the turn is.
