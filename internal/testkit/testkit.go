@@ -58,7 +58,7 @@ func Await(t testing.TB, what string, within time.Duration, cond func() bool) {
 // Pause waits before something is asked once more that took so long: what starts a process for
 // each answer is to leave the machine to what it waits for.
 func Pause(took time.Duration) {
-	time.Sleep(min(max(5*time.Millisecond, 3*took), 250*time.Millisecond))
+	time.Sleep(min(max(10*time.Millisecond, 5*took), 400*time.Millisecond))
 }
 
 // Within fails a test in which something took longer than most, which is far above what it

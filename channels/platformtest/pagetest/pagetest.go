@@ -214,7 +214,7 @@ func evaluate[T any](p Page, script string) (T, error) {
 // Await waits until a condition holds; what throws is not there yet.
 func (p Page) Await(what, condition string) {
 	p.t.Helper()
-	for began := time.Now(); !p.Is(condition); time.Sleep(20 * time.Millisecond) {
+	for began := time.Now(); !p.Is(condition); time.Sleep(40 * time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			p.t.Fatalf("%s did not come; the page shows\n%s", what, Evaluate[string](p, "document.body.innerText"))
 		}

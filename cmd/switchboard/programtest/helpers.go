@@ -191,15 +191,53 @@ func (r *Rig) Count(query string, args ...any) int {
 	return n
 }
 
-// RowsOf asks a database for rows of texts.
-func RowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]string) {
+// kept are the tests' own connections to servers: a new one costs the server more than most questions.
+var kept sync.Map // *sql.DB by keeper
+
+type keeper struct {
+	t   testing.TB
+	url string
+}
+
+// keep returns the connection of a test to a server, which it has until it ends.
+func keep(t testing.TB, url string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open(driver, url)
+	if db, ok := kept.Load(keeper{t, url}); ok {
+		return db.(*sql.DB)
+	}
+	db, err := sql.Open("postgres", url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	was, ok := kept.LoadOrStore(keeper{t, url}, db)
+	if ok {
+		db.Close()
+		return was.(*sql.DB)
+	}
+	t.Cleanup(func() {
+		kept.Delete(keeper{t, url})
+		db.Close()
+	})
+	return db
+}
+
+// RowsOf asks a database for rows of texts.
+func RowsOf(t testing.TB, driver, url, query string, args ...any) (list [][]string) {
+	t.Helper()
+	var db *sql.DB
+	if driver == "postgres" {
+		db = keep(t, url)
+	} else {
+		var err error
+		if db, err = sql.Open(driver, url); err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+	}
 	rows, err := db.Query(query, args...)
+	if err != nil { // the connection may be one that did not outlive a server
+		rows, err = db.Query(query, args...)
+	}
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
