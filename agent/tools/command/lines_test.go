@@ -433,7 +433,7 @@ func number(t *testing.T, name string, otherwise int) int {
 // Of made lines, at least half of which run a program, each program that dash or bash runs
 // unasked is one that was judged, and what runs does what was typed.
 func TestWhatRunsWasJudged(t *testing.T) {
-	lines, seed := number(t, "SWITCHBOARD_TEST_LINES", 5000), number(t, "SWITCHBOARD_TEST_SEED", 1)
+	lines, seed := number(t, "SWITCHBOARD_TEST_LINES", 2000), number(t, "SWITCHBOARD_TEST_SEED", 1)
 	// A pattern that is set, so that what cannot be judged asks.
 	rules := Rules{Deny: []string{"nothing"}, Allow: []string{"*"}}
 	for name, dialect := range map[string]syntax.LangVariant{"dash": syntax.LangPOSIX, "bash": syntax.LangBash} {
