@@ -112,13 +112,13 @@ func (e *Exec) run(ctx context.Context, cmd Command) Result {
 		Line: command.Runs(cmd.Line), Workspace: cmd.Workspace, Env: cmd.Env, Lifted: cmd.Admin && e.cfg.AdminUnconfined,
 	}, kept)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		return notBegun(ctx)
 	case errors.Is(err, sandbox.ErrUnavailable):
 		return Result{
 			End: EndRefused, Code: "sandbox_unavailable", Rule: "agent.sandbox", Output: err.Error(),
 			Hint: "plan without exec; tell the person that commands cannot run here",
 		}
-	case err != nil && ctx.Err() != nil:
-		return notBegun(ctx)
 	case err != nil:
 		return noRoom(err)
 	case o.Kind == "exit_status" && o.Status == 0:

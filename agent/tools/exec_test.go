@@ -113,8 +113,8 @@ func TestExecRefusesBadCommands(t *testing.T) {
 func TestExecTimeoutStopsTheCommand(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
-	got := run(t, ExecConfig{Config: sandbox.Config{Timeout: 5 * time.Second}}, "echo first; sleep 60")
-	if got.End != EndTimeout || got.Code != "timeout" || got.Hint == "" || got.Output != "first\nstopped after 5s" {
+	got := run(t, ExecConfig{Config: sandbox.Config{Timeout: 10 * time.Second}}, "echo first; sleep 60")
+	if got.End != EndTimeout || got.Code != "timeout" || got.Hint == "" || got.Output != "first\nstopped after 10s" {
 		t.Errorf("got %+v", got)
 	}
 }

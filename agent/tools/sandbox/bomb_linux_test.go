@@ -123,7 +123,7 @@ func TestExecRefusesWhatIsNotCounted(t *testing.T) {
 	}
 	o := New(Config{}).supervise(t.Context(), helperSpec{
 		stageSpec: stageSpec{Line: ":", Workspace: folder, Confined: true, UID: 0, MaxTasks: 64, MaxFile: 1 << 20, Probe: true},
-		Timeout:   10 * time.Second, MemoryLimit: 1 << 30, MaxProcesses: 64,
+		Timeout:   probeTime, MemoryLimit: 1 << 30, MaxProcesses: 64,
 	}, io.Discard)
 	if o.Kind != "sandbox" || !strings.Contains(o.Detail, "does not count") {
 		t.Errorf("got %+v", o)

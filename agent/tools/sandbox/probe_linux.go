@@ -21,9 +21,7 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	if s.layers != nil {
 		return s.layers, nil
 	}
-	// What is learned serves other turns too, so the caller's end is not ours.
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer stop()
+	ctx = context.WithoutCancel(ctx) // what is learned serves other turns too
 	if dir == "" {
 		folder, err := os.MkdirTemp("", "switchboard-probe-")
 		if err != nil {
@@ -39,9 +37,9 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	groups, why := s.groups()
 	if groups != "" {
 		found, err := s.tryAll(ctx, dir, ids, groups, "the kernel counts it, in a control group of each command")
-		if err == nil {
+		if err == nil || errors.Is(err, errNoAnswer) {
 			s.layers = found
-			return found, nil
+			return found, err
 		}
 		why = err
 	}
@@ -52,11 +50,26 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 
 // tryAll runs the probe under each ID until it succeeds; memory says how memory is counted.
 func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, memory string) (*layers, error) {
+	id, o, err := firstThatWorks(ids, func(id int) (Outcome, string) { return s.tryProbe(ctx, dir, id, newGroup(groups)) })
+	if err != nil {
+		return nil, err
+	}
+	return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
+}
+
+// errNoAnswer says that a probe did not tell whether commands can be confined. A weaker way is not taken for that.
+var errNoAnswer = errors.New("the probe came to no end")
+
+// firstThatWorks is the first ID under which the probe succeeds.
+func firstThatWorks(ids []int, probe func(id int) (Outcome, string)) (id int, o Outcome, err error) {
 	var errs []error
 	for _, id := range ids {
-		o, text := untilItEnds(func() (Outcome, string) { return s.tryProbe(ctx, dir, id, newGroup(groups)) })
-		if o.Kind == "exit_status" && o.Status == 0 {
-			return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
+		o, text := untilItEnds(func() (Outcome, string) { return probe(id) })
+		switch {
+		case o.Kind == "exit_status" && o.Status == 0:
+			return id, o, nil
+		case o.Kind == "timeout", o.Kind == "helper_failed" && o.Detail == "":
+			return 0, o, fmt.Errorf("%w as user %d: %s", errNoAnswer, id, o.Kind)
 		}
 		why := o.Detail
 		if why == "" {
@@ -64,7 +77,7 @@ func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, mem
 		}
 		errs = append(errs, fmt.Errorf("as user %d: %s", id, why))
 	}
-	return nil, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
+	return 0, o, errors.New(strings.ReplaceAll(errors.Join(errs...).Error(), "\n", "; "))
 }
 
 const (
@@ -72,6 +85,8 @@ const (
 	// while the kernel is to refuse one, see tryCount.
 	probeTries   = 5
 	runtimeEnded = 2 // the exit status of a program that its runtime ended
+	// probeTime is how long it may take: it waits for its turn on a busy machine as commands do.
+	probeTime = time.Minute
 )
 
 // untilItEnds makes the probe until it ends by itself.
@@ -89,7 +104,7 @@ func (s *Sandbox) tryProbe(ctx context.Context, dir string, uid int, group strin
 	var text strings.Builder
 	o := s.supervise(ctx, helperSpec{
 		stageSpec: stageSpec{Line: ":", Workspace: dir, Confined: true, UID: uid, MaxTasks: s.cfg.MaxTasks, Probe: true},
-		Timeout:   10 * time.Second, MemoryLimit: s.cfg.MemoryLimit, Group: group, MaxProcesses: s.cfg.MaxProcesses,
+		Timeout:   probeTime, MemoryLimit: s.cfg.MemoryLimit, Group: group, MaxProcesses: s.cfg.MaxProcesses,
 	}, &text)
 	return o, text.String()
 }

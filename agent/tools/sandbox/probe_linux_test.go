@@ -1,6 +1,9 @@
 package sandbox
 
-import "testing"
+import (
+	"errors"
+	"testing"
+)
 
 // The probe has no thread to spare for a moment. Where Go's runtime needs one just then it ends the
 // probe, which says nothing about the sandbox.
@@ -15,6 +18,34 @@ func TestProbeThatTheRuntimeEndsIsMadeAgain(t *testing.T) {
 		})
 		if made != c.made || o.Status != c.status || (text == "it works") != (c.status == 0) {
 			t.Errorf("ended %d times: made %d times, %+v, %q", c.ended, made, o, text)
+		}
+	}
+}
+
+// A probe for which the machine had no time says nothing: nobody is confined in a weaker way for it.
+func TestProbeWithoutAnAnswerIsNotTakenForOne(t *testing.T) {
+	t.Parallel()
+	works := Outcome{Kind: "exit_status"}
+	for name, c := range map[string]struct {
+		first    Outcome
+		id       int
+		noAnswer bool
+	}{
+		"works":              {works, 7, false},
+		"is not counted":     {Outcome{Kind: "sandbox", Detail: "the kernel does not count"}, 8, false},
+		"cannot hand over":   {Outcome{Kind: "helper_failed", Detail: "hand the workspace over"}, 8, false},
+		"fails":              {Outcome{Kind: "exit_status", Status: 1}, 8, false},
+		"takes too long":     {Outcome{Kind: "timeout"}, 0, true},
+		"its helper is gone": {Outcome{Kind: "helper_failed"}, 0, true},
+	} {
+		id, _, err := firstThatWorks([]int{7, 8}, func(id int) (Outcome, string) {
+			if id == 7 {
+				return c.first, ""
+			}
+			return works, ""
+		})
+		if id != c.id || errors.Is(err, errNoAnswer) != c.noAnswer {
+			t.Errorf("%s: user %d, %v", name, id, err)
 		}
 	}
 }

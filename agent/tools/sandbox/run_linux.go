@@ -84,7 +84,7 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 		<-exited
 	}
 	var o Outcome
-	said := make([]byte, 64<<10) // what is not read while it is written is no longer
+	said := make([]byte, 64<<10) // a pipe that nobody reads meanwhile holds no more
 	if err := json.Unmarshal(said[:readNow(h.report, said)], &o); err != nil {
 		o = Outcome{Kind: "helper_failed"}
 	}
@@ -129,7 +129,8 @@ func (s *Sandbox) follow(ctx context.Context, h *helper, spec helperSpec, exited
 	}
 }
 
-// maxPipe is the most that a pipe holds, in bytes. A command may make its own that large.
+// maxPipe is the most that a pipe holds where nobody is root, in bytes: it bounds what is read of who outlived a helper
+// that was killed.
 //
 // Source: pipe(7), /proc/sys/fs/pipe-max-size.
 const maxPipe = 1 << 20
@@ -172,7 +173,9 @@ func readNow(r *os.File, buf []byte) (n int) {
 		return 0
 	}
 	_ = conn.Read(func(fd uintptr) bool {
-		n, _ = unix.Read(int(fd), buf)
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			n, err = unix.Read(int(fd), buf)
+		}
 		return true
 	})
 	return max(n, 0)

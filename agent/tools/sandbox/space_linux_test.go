@@ -14,12 +14,12 @@ func TestWorkspaceLimitEndsCommands(t *testing.T) {
 	needSandbox(t)
 	space := &workspace.Space{Bytes: 20 << 20, Files: 500}
 	for name, line := range map[string]string{
-		"many files of some size": `i=0; while [ $i -lt 60 ]; do head -c 2000000 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done; sleep 30`,
-		"many files":              `i=0; while [ $i -lt 3000 ]; do : > f$i; i=$((i+1)); done; sleep 30`,
-		"in a closed folder":      `mkdir d; for i in 1 2; do head -c 15000000 /dev/zero > d/$i; done; chmod 0 d; sleep 30`,
-		"without a name":          `exec 3> a 4> b; rm a b; head -c 15000000 /dev/zero >&3; head -c 15000000 /dev/zero >&4; sleep 30`,
+		"many files of some size": `i=0; while [ $i -lt 60 ]; do head -c 2000000 /dev/zero > f$i; i=$((i+1)); sleep 0.05; done; sleep 90`,
+		"many files":              `i=0; while [ $i -lt 3000 ]; do : > f$i; i=$((i+1)); done; sleep 90`,
+		"in a closed folder":      `mkdir d; for i in 1 2; do head -c 15000000 /dev/zero > d/$i; done; chmod 0 d; sleep 90`,
+		"without a name":          `exec 3> a 4> b; rm a b; head -c 15000000 /dev/zero >&3; head -c 15000000 /dev/zero >&4; sleep 90`,
 		"mapped, without a name":  `./probe; true`,
-		"deep":                    `mkdir -p $(printf 'd/%.0s' $(seq 1100)); sleep 30`,
+		"deep":                    `mkdir -p $(printf 'd/%.0s' $(seq 1100)); sleep 90`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +28,7 @@ func TestWorkspaceLimitEndsCommands(t *testing.T) {
 				copyFile(t, "/proc/self/exe", dir+"/probe")
 				limits = &workspace.Space{Bytes: 20<<20 + sizeOf(t, dir+"/probe"), Files: 500}
 			}
-			res := run(t.Context(), New(Config{Space: limits, Timeout: 25 * time.Second}), Command{Line: line, Workspace: dir, Env: []string{probeEnv + "=blind"}})
+			res := run(t.Context(), New(Config{Space: limits, Timeout: time.Minute}), Command{Line: line, Workspace: dir, Env: []string{probeEnv + "=blind"}})
 			if res.Kind != "workspace_full" {
 				t.Errorf("got %+v", res)
 			}
