@@ -29,7 +29,7 @@ var moments = []string{"asked", "said", "decided", "running", "done"}
 // Every command needs a permission, and the program is killed at each moment in turn.
 func TestCrashApprovals(t *testing.T) {
 	t.Parallel()
-	c := newApprovalsCrash(t, killsOf(ownKills), "")
+	c := newApprovalsCrash(t, killsOf(t, ownKills), "")
 	c.query = c.rig.Query
 	c.servers = func() []*programtest.Server { return []*programtest.Server{c.rig.Server} }
 	c.rig.Up()
@@ -46,7 +46,7 @@ func TestCrashApprovals(t *testing.T) {
 func TestCrashApprovalsTwoEngines(t *testing.T) {
 	t.Parallel()
 	url := storetest.PostgresURL(t)
-	c := newApprovalsCrash(t, killsOf(againKills), "workers = 3\n")
+	c := newApprovalsCrash(t, killsOf(t, againKills), "workers = 3\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	c.query = f.Query
 	c.servers = func() []*programtest.Server { return []*programtest.Server{f.Engines[0].Server, f.Engines[1].Server} }
@@ -314,7 +314,7 @@ func (c *approvalsCrash) verify() {
 		}
 	}
 	for _, state := range []string{"accepted", "rejected", "expired", "done", "interrupted"} {
-		if states[state] == 0 {
+		if states[state] == 0 && (state != "interrupted" || c.kills >= ownKills) { // fewer kills may miss what runs
 			c.t.Errorf("nothing was %s at all", state)
 		}
 	}

@@ -158,7 +158,7 @@ func TestCrashHTTP(t *testing.T) {
 	t.Parallel()
 	c, rig := newWebCrash(t, 1)
 	rig.Up()
-	c.run(killsOf(ownKills), func(int) { rig.Kill(); rig.Start() })
+	c.run(killsOf(t, ownKills), func(int) { rig.Kill(); rig.Start() })
 	c.verify(rig.Count)
 	rig.Stop(20 * time.Second)
 }
@@ -173,7 +173,7 @@ func TestCrashHTTPTwoEngines(t *testing.T) {
 		m.Env = append(m.Env, "SWITCHBOARD_SERVER__LISTEN="+c.engines[i])
 	}
 	f.Up()
-	c.run(killsOf(againKills), func(i int) {
+	c.run(killsOf(t, againKills), func(i int) {
 		victim := f.Engines[c.n(2)]
 		victim.Kill()
 		if i%4 == 0 {

@@ -14,14 +14,14 @@ import (
 // again and again: the promises of TestCrash hold, and both did their share.
 func TestTwoEngines(t *testing.T) {
 	t.Parallel()
-	crashTwo(t, killsOf(ownKills), func(r *programtest.Rig) programtest.Place { return programtest.NewScriptedPlace(r.Platform) })
+	crashTwo(t, killsOf(t, ownKills), func(r *programtest.Rig) programtest.Place { return programtest.NewScriptedPlace(r.Platform) })
 }
 
 // The same over the Bot API: its updates are polled by one engine at a time.
 func TestTwoEnginesTelegram(t *testing.T) {
 	t.Parallel()
 	var telegram *programtest.TelegramPlace
-	crashTwo(t, killsOf(againKills), func(r *programtest.Rig) programtest.Place {
+	crashTwo(t, killsOf(t, againKills), func(r *programtest.Rig) programtest.Place {
 		telegram = programtest.NewTelegramPlace(r.T, false)
 		return telegram
 	})

@@ -125,7 +125,7 @@ func (m *mind) crash(r *programtest.Rig, engines []*programtest.Server, query fu
 	}
 	r.Await("an engine runs", 30*time.Second, func() bool { return engines[0].Ready() > 0 })
 	stop := second.follow()
-	fell, kills := map[string]int{}, killsOf(ownKills)
+	fell, kills := map[string]int{}, killsOf(r.T, ownKills)
 	for kill := range kills {
 		say(3)
 		if want := kill % (len(minded) + 1); want < len(minded) {
