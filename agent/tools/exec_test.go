@@ -119,6 +119,21 @@ func TestExecTimeoutStopsTheCommand(t *testing.T) {
 	}
 }
 
+// A command whose time ends while it is found out whether commands can be confined was not begun, whatever is found.
+func TestExecThatEndsInTheProbeWasNotBegun(t *testing.T) {
+	t.Parallel()
+	helper := filepath.Join(t.TempDir(), "helper")
+	if err := os.WriteFile(helper, []byte("#!/bin/sh\nsleep 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancelCause(t.Context())
+	time.AfterFunc(100*time.Millisecond, func() { end(ErrUnsafe) })
+	e := NewExec(ExecConfig{Config: sandbox.Config{HelperPath: helper}})
+	if got := e.Run(ctx, Command{Line: "echo", Workspace: newWorkspace(t)}); got.Code != CodeInterrupted {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestExecCancelStopsTheCommand(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
