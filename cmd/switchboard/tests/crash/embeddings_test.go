@@ -61,15 +61,26 @@ func TestEmbeddings(t *testing.T) {
 		}
 		return prompt
 	}
+	finds := func(text string) {
+		t.Helper()
+		for try := 1; ; try++ {
+			p := asks(text)
+			if strings.Contains(p.Section("Known facts"), "The red automobile stays at Ida's") {
+				return
+			}
+			if late := strings.Count(r.Log.String(), "recalling by words alone"); late < try || try == 3 {
+				t.Fatalf("what means the same is not in the prompt: %s", p.User)
+			}
+			time.Sleep(61 * time.Second) // a busy machine's model was late, and is not asked for a minute
+		}
+	}
 	change := func(from, to string) {
 		t.Helper()
 		testkit.Write(t, r.Config, strings.Replace(testkit.Read(t, r.Config), from, to, 1))
 	}
 
 	r.Await("all is embedded", 90*time.Second, doctor("200 of 200 made for fake/small"))
-	if p := asks("where is my vehicle?"); !strings.Contains(p.Section("Known facts"), "The red automobile stays at Ida's") {
-		t.Errorf("what means the same is not in the prompt: %s", p.User)
-	}
+	finds("where is my vehicle?")
 	if p := asks("what is the wifi password?"); p.Section("Known facts") != "" {
 		t.Errorf("what was never said is in the prompt: %s", p.Section("Known facts"))
 	}
@@ -97,9 +108,7 @@ func TestEmbeddings(t *testing.T) {
 	if n := r.Count("SELECT count(*) FROM vectors WHERE model = 'fake/large'"); n != memories || r.Count("SELECT count(*) FROM vectors") != memories {
 		t.Errorf("%d vectors", n)
 	}
-	if p := asks("where is my car?"); !strings.Contains(p.Section("Known facts"), "The red automobile stays at Ida's") {
-		t.Errorf("by the new vectors: %s", p.User)
-	}
+	finds("where is my car?")
 
 	r.Model.Embeds(0, func(llmtest.Request) (llmtest.Reply, bool) {
 		return llmtest.Fail(503, "server_error", "", "down"), true
