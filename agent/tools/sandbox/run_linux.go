@@ -84,8 +84,7 @@ func (s *Sandbox) supervise(ctx context.Context, spec helperSpec, out io.Writer)
 		<-exited
 	}
 	var o Outcome
-	said := make([]byte, 64<<10) // a pipe that nobody reads meanwhile holds no more
-	if err := json.Unmarshal(said[:readNow(h.report, said)], &o); err != nil {
+	if err := json.NewDecoder(h.report).Decode(&o); err != nil { // only the helper writes there, and it has ended
 		o = Outcome{Kind: "helper_failed"}
 	}
 	wg.Wait()
