@@ -7,10 +7,11 @@ import (
 
 	"switchboard/channels"
 	"switchboard/internal/secrets"
+	"switchboard/internal/testkit"
 )
 
 // Patience bounds every wait of a test.
-const Patience = time.Minute
+const Patience = testkit.Patience
 
 // Running is a channel that a test runs, with its sink.
 type Running struct {

@@ -265,14 +265,13 @@ func (r *Rig) Noted() {
 	})
 }
 
-// Patience is the least time that anything is waited for: a busy machine is no fault. It
-// is less than what the commands of these tests take that must not come to their end.
-const Patience = 45 * time.Second
+// Patience is what the program's tests wait at least.
+const Patience = testkit.Patience
 
 // Await waits until cond holds.
 func (r *Rig) Await(what string, within time.Duration, cond func() bool) {
 	r.T.Helper()
-	testkit.Await(r.T, what, max(within, Patience), cond)
+	testkit.Await(r.T, what, within, cond)
 }
 
 // Environ is the environment without settings of the person who runs the tests, and without their folder

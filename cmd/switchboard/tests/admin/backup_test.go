@@ -78,26 +78,42 @@ func attachments(r *programtest.Rig) (names []string) {
 	return names
 }
 
-// load lets four people write, with files now and then, until it is ended.
+// load lets four people write, with files now and then, until it is ended. Each waits for an answer to the
+// last, for as long as a slow machine takes: what is not answered by then is answered after a restore.
 func load(r *programtest.Rig) (end func()) {
 	done, over := make(chan struct{}), sync.WaitGroup{}
-	over.Go(func() {
-		for i := 0; ; i++ {
-			user := fmt.Sprintf("u%d", 1+i%4)
-			if i%8 == 0 {
-				file := r.Platform.Upload(channels.Attachment{Kind: channels.Document, Name: "list.txt", Type: "text/plain"}, fmt.Appendf(nil, "milk\nbread\n%d\n", i))
-				r.Platform.Write(scripted.Message{Conversation: "c" + user, User: user, Text: "read it", Attachments: []channels.Attachment{file}})
-			} else {
-				r.Platform.Say("c"+user, user, fmt.Sprintf("message %d", i))
+	for i := range 4 {
+		user := fmt.Sprintf("u%d", 1+i)
+		over.Go(func() {
+			for ; ; i += 4 {
+				before := answers(r, user)
+				if i%8 == 0 {
+					file := r.Platform.Upload(channels.Attachment{Kind: channels.Document, Name: "list.txt", Type: "text/plain"}, fmt.Appendf(nil, "milk\nbread\n%d\n", i))
+					r.Platform.Write(scripted.Message{Conversation: "c" + user, User: user, Text: "read it", Attachments: []channels.Attachment{file}})
+				} else {
+					r.Platform.Say("c"+user, user, fmt.Sprintf("message %d", i))
+				}
+				for answers(r, user) == before {
+					select {
+					case <-done:
+						return
+					case <-time.After(50 * time.Millisecond):
+					}
+				}
 			}
-			select {
-			case <-done:
-				return
-			case <-time.After(50 * time.Millisecond):
-			}
-		}
-	})
+		})
+	}
 	return sync.OnceFunc(func() { close(done); over.Wait() })
+}
+
+// answers is how many somebody reads.
+func answers(r *programtest.Rig, user string) (n int) {
+	for _, text := range r.Shown(user) {
+		if text != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // finished are the turns that have ended and the deliveries that were sent, which stay as they are.

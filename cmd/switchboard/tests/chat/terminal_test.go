@@ -23,7 +23,7 @@ func TestServeOnATerminalChatsAndHidesTheLog(t *testing.T) {
 	s.Await(0, "> ")
 	s.Await(s.Press("what time is it in Tokyo?\r"), "1. Look up the date and time in Tokyo")
 	s.Await(s.Press("/help\r"), "/cancel")
-	s.Await(s.Press("run sleep 60\r"), "goal:")
+	s.Await(s.Press("run sleep 300\r"), "goal:")
 	mark := s.Press(programtest.CtrlC)
 	s.Await(mark, "cancelling")
 	s.Await(mark, "Cancelled.")

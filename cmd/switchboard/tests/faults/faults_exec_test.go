@@ -17,7 +17,7 @@ import (
 func TestKilledEngineLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	mark := programtest.Marker()
-	script := fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & nohup sh -c 'sleep 60; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 60; : %[1]s", mark)
+	script := fmt.Sprintf("nohup sh -c 'sleep 300; : %[1]s' & nohup sh -c 'sleep 300; : %[1]s' >/dev/null 2>&1 & echo began > began.txt; sleep 300; : %[1]s", mark)
 	r := programtest.PlannedBy(t, "", programtest.Doing(script), "u1")
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")
@@ -45,7 +45,7 @@ func TestCancelOfARunningCommandKillsItsProcesses(t *testing.T) {
 		if programtest.Said(req) == "still there?" {
 			return programtest.Echo(req)
 		}
-		return programtest.Doing(fmt.Sprintf("nohup sh -c 'sleep 60; : %[1]s' & echo half > half.txt; sleep 60; : %[1]s", mark))(req)
+		return programtest.Doing(fmt.Sprintf("nohup sh -c 'sleep 300; : %[1]s' & echo half > half.txt; sleep 300; : %[1]s", mark))(req)
 	})
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")

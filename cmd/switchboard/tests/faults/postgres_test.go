@@ -51,7 +51,7 @@ func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	url := storetest.PostgresURL(t)
 	r := onPostgresAt(t, url, "u1", "u2")
 	mark := programtest.Marker()
-	r.Model.Handle(programtest.Doing("echo began >> log.txt; sleep 60; : " + mark))
+	r.Model.Handle(programtest.Doing("echo began >> log.txt; sleep 300; : " + mark))
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")
 	r.Await("the command runs", 20*time.Second, func() bool { return len(written(r)) == 1 })

@@ -53,7 +53,7 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 		if programtest.Said(req) == "while it stops" {
 			return programtest.Echo(req)
 		}
-		return programtest.Doing("echo began >> log.txt; sleep 120; : " + mark)(req)
+		return programtest.Doing("echo began >> log.txt; sleep 300; : " + mark)(req)
 	}, "u1", "u2")
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")
@@ -87,7 +87,7 @@ func TestStopHandsALongTurnBack(t *testing.T) {
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	mark := programtest.Marker()
-	r := programtest.PlannedBy(t, "", programtest.Doing("echo began >> log.txt; sleep 120; : "+mark), "u1")
+	r := programtest.PlannedBy(t, "", programtest.Doing("echo began >> log.txt; sleep 300; : "+mark), "u1")
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")
 	r.Await("the command runs", 15*time.Second, func() bool { return len(written(r)) == 1 })

@@ -18,7 +18,7 @@ func TestDoctorAndExplainNameBothEngines(t *testing.T) {
 	t.Parallel()
 	f := programtest.TwoEngines(t, "", "u1")
 	mark := programtest.Marker()
-	f.Model.Handle(programtest.Doing("sleep 60; : " + mark))
+	f.Model.Handle(programtest.Doing("sleep 300; : " + mark))
 	f.Up()
 	f.Platform.Say("cu1", "u1", "go")
 	f.Await("the command runs", 30*time.Second, func() bool { return len(programtest.Marked(mark)) > 0 })
