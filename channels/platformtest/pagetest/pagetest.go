@@ -21,11 +21,14 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"switchboard/internal/testkit"
 )
 
 // Open opens a fake platform's page in a real Chromium, which CI must have.
@@ -214,17 +217,21 @@ func evaluate[T any](p Page, script string) (T, error) {
 // Await waits until a condition holds; what throws is not there yet.
 func (p Page) Await(what, condition string) {
 	p.t.Helper()
-	for began := time.Now(); !p.Is(condition); time.Sleep(40 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
+	for began := time.Now(); !p.Is(condition); time.Sleep(min(max(40*time.Millisecond, time.Since(began)/20), 400*time.Millisecond)) {
+		if time.Since(began) > testkit.Patience {
 			p.t.Fatalf("%s did not come; the page shows\n%s", what, Evaluate[string](p, "document.body.innerText"))
 		}
 	}
 }
 
-// Say types a text and sends it.
+// Say writes a text and sends it. It is put in at once, as from a clipboard: to type a long one key by key
+// takes the browser half a minute.
 func (p Page) Say(text string) {
 	p.t.Helper()
-	p.Run(chromedp.SendKeys("#text", text+kb.Enter))
+	p.Run(chromedp.Focus("#text"), chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: text})
+		return err
+	}), chromedp.SendKeys("#text", kb.Enter))
 }
 
 // Shoot keeps pictures of the page in the folder of the variable, to be looked at, in these looks; none: in all.

@@ -58,7 +58,7 @@ func TestEraseLeavesNoByte(t *testing.T) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		url := storetest.PostgresURL(t)
+		url := storetest.MigratedURL(t)
 		f := programtest.NewFleet(programtest.NewRig(t, []string{"eve", "tom"}, settings), url, "one", "two")
 		f.Up()
 		eraseOne(f.Rig, f.Query)

@@ -20,7 +20,7 @@ func onBoth(t *testing.T, more string, test func(t *testing.T, r *programtest.Te
 			t.Parallel()
 			store := ""
 			if kind == "postgres" {
-				store = fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+				store = fmt.Sprintf("[store]\nurl = %q\n", storetest.MigratedURL(t))
 			}
 			r := programtest.NewTelegram(t, more)
 			r.Env = append(r.Env, env...)

@@ -121,7 +121,7 @@ func (r *slip) hasAll(when, want string) {
 
 func eachStore(t *testing.T, do func(t *testing.T, url string)) {
 	t.Run("sqlite", func(t *testing.T) { t.Parallel(); do(t, "") })
-	t.Run("postgres", func(t *testing.T) { t.Parallel(); do(t, storetest.PostgresURL(t)) })
+	t.Run("postgres", func(t *testing.T) { t.Parallel(); do(t, storetest.MigratedURL(t)) })
 }
 
 // A slip in the settings file that lasts for five seconds costs nobody anything: who is named no more is

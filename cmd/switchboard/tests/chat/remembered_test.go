@@ -35,7 +35,7 @@ func eachRemembering(t *testing.T, think func(llmtest.Request) llmtest.Reply, te
 			r.Model.Handle(think)
 			r.query = r.Query
 			if kind == "postgres" {
-				f := programtest.NewFleet(r.Rig, storetest.PostgresURL(t), "one")
+				f := programtest.NewFleet(r.Rig, storetest.MigratedURL(t), "one")
 				r.Server, r.query = f.Engines[0].Server, f.Query
 			}
 			r.Ready()

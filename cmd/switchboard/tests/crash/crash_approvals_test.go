@@ -45,7 +45,7 @@ func TestCrashApprovals(t *testing.T) {
 // one that has the channel, also about what the other asked.
 func TestCrashApprovalsTwoEngines(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	c := newApprovalsCrash(t, killsOf(t, againKills), "workers = 3\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	c.query = f.Query

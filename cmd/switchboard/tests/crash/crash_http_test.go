@@ -166,7 +166,7 @@ func TestCrashHTTP(t *testing.T) {
 // The same with two engines, which they call in turns.
 func TestCrashHTTPTwoEngines(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	c, rig := newWebCrash(t, 2)
 	f := programtest.NewFleet(rig, url, "one", "two")
 	for i, m := range f.Engines {

@@ -28,7 +28,7 @@ func TestCrashWhileJobsAreDue(t *testing.T) {
 // The same on two engines, of which one is killed each time.
 func TestCrashWhileJobsAreDueOnTwoEngines(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	r := programtest.PlannedBy(t, "", programtest.Echo, "ada")
 	f := programtest.NewFleet(r, url, "one", "two")
 	f.Up()

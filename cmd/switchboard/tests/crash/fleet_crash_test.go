@@ -40,7 +40,7 @@ func crashTwo(t *testing.T, kills int, place func(*programtest.Rig) programtest.
 	t.Helper()
 	programtest.Busy(t)
 	seed := crashSeed(t)
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	c := newCrash(t, seed, place, "workers = 4\n")
 	f := programtest.NewFleet(c.rig, url, "one", "two")
 	f.Up()

@@ -32,7 +32,7 @@ const (
 // once the other one has taken over. What is counted is what the platform alone shows: every message
 // that ever said an answer.
 func TestTwoEnginesManyKills(t *testing.T) {
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	random := rand.New(rand.NewPCG(crashSeed(t), 0))
 	l := newClosedLoop(t)
 	f := programtest.NewFleet(l.rig, url, "one", "two")

@@ -91,8 +91,8 @@ func TestMemoryOnAnEngineThatIsKilled(t *testing.T) {
 func TestMemoryOnTwoEnginesThatAreKilled(t *testing.T) {
 	t.Parallel()
 	r, m := newMind(t)
-	f := programtest.NewFleet(r, storetest.PostgresURL(t), "one", "two")
-	m.crash(r, []*programtest.Server{f.Engines[0].Server, f.Engines[1].Server}, f.Query, newReplica(t, r, storetest.PostgresURL(t)))
+	f := programtest.NewFleet(r, storetest.MigratedURL(t), "one", "two")
+	m.crash(r, []*programtest.Server{f.Engines[0].Server, f.Engines[1].Server}, f.Query, newReplica(t, r, storetest.MigratedURL(t)))
 	f.Stop()
 }
 

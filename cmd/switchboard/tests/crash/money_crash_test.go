@@ -60,7 +60,7 @@ func newTill(t *testing.T) (*programtest.Rig, *till) {
 // that the limit is reached.
 func TestMoneyOnTwoEnginesThatAreKilled(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	r, b := newTill(t)
 	f := programtest.NewFleet(r, url, "one", "two")
 	f.Up()

@@ -14,7 +14,7 @@ import (
 // onPostgres is a rig whose store is an empty schema of a real server.
 func onPostgres(t *testing.T, people ...string) *programtest.Rig {
 	t.Helper()
-	return onPostgresAt(t, storetest.PostgresURL(t), people...)
+	return onPostgresAt(t, storetest.MigratedURL(t), people...)
 }
 
 func onPostgresAt(t *testing.T, url string, people ...string) *programtest.Rig {
@@ -48,7 +48,7 @@ func TestThreeLinesOnPostgresHaveThreeAnswers(t *testing.T) {
 // last renewal, or sooner when its lock is found free; then the next one goes on.
 func TestPostgresKilledEngineIsFollowed(t *testing.T) {
 	t.Parallel()
-	url := storetest.PostgresURL(t)
+	url := storetest.MigratedURL(t)
 	r := onPostgresAt(t, url, "u1", "u2")
 	mark := programtest.Marker()
 	r.Model.Handle(programtest.Doing("echo began >> log.txt; sleep 300; : " + mark))

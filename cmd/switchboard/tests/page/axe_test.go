@@ -21,7 +21,10 @@ const asksAxe = `window.found = ""; axe.run(document, {resultTypes: ["violations
 // found is what axe-core says of the open page, by rules; none: all of them.
 func (b *browser) found(axe, rules string) (found []string) {
 	b.t.Helper()
-	b.Do(axe + fmt.Sprintf(asksAxe, rules))
+	if !b.Is("window.axe") {
+		b.Do(axe)
+	}
+	b.Do(fmt.Sprintf(asksAxe, rules))
 	b.Await("what axe finds", `window.found`)
 	if err := json.Unmarshal([]byte(pagetest.Evaluate[string](b.Page, `window.found`)), &found); err != nil {
 		b.t.Fatal(err)

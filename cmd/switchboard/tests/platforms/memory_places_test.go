@@ -31,7 +31,7 @@ func newMindful(t *testing.T, database, play, tables string, sums int, think fun
 	m := &mindful{}
 	store := ""
 	if database == "postgres" {
-		u := storetest.PostgresURL(t)
+		u := storetest.MigratedURL(t)
 		store = fmt.Sprintf("[store]\nurl = %q\n", u)
 		m.query = func(query string) [][]string { return programtest.RowsOf(t, "postgres", u, query) }
 	}

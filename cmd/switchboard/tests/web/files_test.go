@@ -62,7 +62,7 @@ func each(t *testing.T, extra string, test func(*testing.T, *page)) {
 			t.Parallel()
 			store := ""
 			if database == "postgres" {
-				store = fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+				store = fmt.Sprintf("[store]\nurl = %q\n", storetest.MigratedURL(t))
 			}
 			p := open(t, extra+store)
 			p.Ready()

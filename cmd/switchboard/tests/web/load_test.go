@@ -146,7 +146,7 @@ func newLoadRig(t *testing.T, kind string) *loadRig {
 	rig := programtest.NewRig(t, nil, settings+"[[people]]\nname = \"ada\"\nrole = \"user\"\nidentities = [\"scripted:ada\"]\ntools = []\n")
 	l.count = rig.Count
 	if kind == "postgres" {
-		url := storetest.PostgresURL(t)
+		url := storetest.MigratedURL(t)
 		f := programtest.NewFleet(rig, url, "one")
 		l.count = f.Count
 		f.Engines[0].Start()

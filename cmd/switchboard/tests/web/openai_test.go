@@ -107,7 +107,7 @@ func TestChatCompletionsForkWhereMessagesDiffer(t *testing.T) {
 			t.Errorf("%d lines are told", taint)
 		}
 	})
-	t.Run("postgres", func(t *testing.T) { chatForks(t, fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))) })
+	t.Run("postgres", func(t *testing.T) { chatForks(t, fmt.Sprintf("[store]\nurl = %q\n", storetest.MigratedURL(t))) })
 }
 
 // messageDay is how a message in a prompt begins.

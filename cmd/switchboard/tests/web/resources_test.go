@@ -42,7 +42,7 @@ func eachShop(t *testing.T, tokens string, test func(*testing.T, *shop)) {
 			s := &shop{address: testkit.FreeAddress(t)}
 			extra := fmt.Sprintf("groups = \"open\"\nrequire_mention = false\n[router]\nrate_person = \"off\"\n[agent]\nplanner = \"fake/model\"\n[policy.exec]\nask = [\"echo *\"]\n[server]\nlisten = %q\n", s.address)
 			if database == "postgres" {
-				extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.PostgresURL(t))
+				extra += fmt.Sprintf("[store]\nurl = %q\n", storetest.MigratedURL(t))
 			}
 			for _, name := range []string{"ada", "bob"} {
 				extra += fmt.Sprintf("[[people]]\nname = %q\nidentities = [\"scripted:%s\"]\ntools = [\"exec\"]\n", name, name)
