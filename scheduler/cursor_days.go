@@ -10,17 +10,19 @@ import (
 
 // weekday reads a day of the week; long: not an abbreviation, which may be another word.
 func weekday(word string) (d time.Weekday, long, ok bool) {
+	d, ok = weekdays[word]
+	return d, len(word) > 4, ok
+}
+
+// weekdays are the days by their names, which are in the plural too, and by the first three and four letters of those.
+var weekdays = func() map[string]time.Weekday {
+	by := map[string]time.Weekday{}
 	for d := time.Sunday; d <= time.Saturday; d++ {
 		name := strings.ToLower(d.String())
-		switch word {
-		case name, name + "s":
-			return d, true, true
-		case name[:3], name[:4]:
-			return d, false, true
-		}
+		by[name], by[name+"s"], by[name[:3]], by[name[:4]] = d, d, d, d
 	}
-	return 0, false, false
-}
+	return by
+}()
 
 func isWeekday(word string) bool {
 	_, _, ok := weekday(word)
@@ -29,13 +31,19 @@ func isWeekday(word string) bool {
 
 // month reads a month.
 func month(word string) (int, bool) {
-	for m := time.January; m <= time.December; m++ {
-		if name := strings.ToLower(m.String()); word == name || word == name[:3] {
-			return int(m), true
-		}
-	}
-	return 0, false
+	m, ok := months[word]
+	return m, ok
 }
+
+// months are the months by their names and the first three letters of those.
+var months = func() map[string]int {
+	by := map[string]int{}
+	for m := time.January; m <= time.December; m++ {
+		name := strings.ToLower(m.String())
+		by[name], by[name[:3]] = int(m), int(m)
+	}
+	return by
+}()
 
 // date reads the number of a day in a month; ordinal: it has its ending.
 func date(word string) (n int, ordinal, ok bool) {
