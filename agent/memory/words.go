@@ -55,6 +55,9 @@ var lists = sync.OnceValue(func() (l struct {
 // spaceless are the scripts that have no spaces between words, or particles at their ends: pairs of characters are their words.
 var spaceless = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
+// Spaceless says whether a character is of a script that has no spaces between words, or particles at their ends.
+func Spaceless(r rune) bool { return unicode.In(r, spaceless...) }
+
 // plainLetters are those that have no accent to take off, and are also written with others.
 var plainLetters = strings.NewReplacer("ß", "ss", "æ", "ae", "œ", "oe", "ø", "o", "đ", "d", "ł", "l", "ı", "i", "þ", "th", "ð", "d")
 
@@ -102,7 +105,7 @@ func split(text string, single bool) (words []string) {
 		if n++; n > maxText {
 			break
 		}
-		is := unicode.In(r, spaceless...)
+		is := Spaceless(r)
 		switch {
 		case !unicode.In(r, unicode.L, unicode.M, unicode.N):
 			end()

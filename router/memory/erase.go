@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"switchboard/agent/memory"
 	"switchboard/internal/words"
 )
 
@@ -87,10 +90,40 @@ func (e *Erased) Stays() []string {
 
 // Naming says whether a text names somebody by one of some names, as a whole word, however its accents are written.
 func Naming(names []string) func(text string) bool {
-	var quoted []string
+	var patterns []*regexp.Regexp
 	for _, name := range names {
-		quoted = append(quoted, regexp.QuoteMeta(norm.NFC.String(name)))
+		patterns = append(patterns, regexp.MustCompile(`(?i)`+regexp.QuoteMeta(norm.NFC.String(name))))
 	}
-	named := regexp.MustCompile(`(?i)(^|[^\pL\pN])(` + strings.Join(quoted, "|") + `)($|[^\pL\pN])`)
-	return func(text string) bool { return named.MatchString(norm.NFC.String(text)) }
+	return func(text string) bool {
+		text = norm.NFC.String(text)
+		for _, p := range patterns {
+			for from := 0; from < len(text); from++ {
+				found := p.FindStringIndex(text[from:])
+				if found == nil {
+					break
+				}
+				to := from + found[1]
+				if from += found[0]; isWord(text, from, to) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// isWord says whether a part of a text is a word of its own. Where words have no spaces between them, two characters may be one
+// anywhere; a single one is a part of many.
+func isWord(text string, from, to int) bool {
+	apart := func(edge, next rune) bool {
+		if memory.Spaceless(edge) && utf8.RuneCountInString(text[from:to]) > 1 {
+			return true
+		}
+		return !unicode.In(next, unicode.L, unicode.N) || memory.Spaceless(next) && !memory.Spaceless(edge)
+	}
+	before, _ := utf8.DecodeLastRuneInString(text[:from])
+	first, _ := utf8.DecodeRuneInString(text[from:to])
+	last, _ := utf8.DecodeLastRuneInString(text[from:to])
+	after, _ := utf8.DecodeRuneInString(text[to:])
+	return apart(first, before) && apart(last, after)
 }

@@ -295,8 +295,11 @@ func TestForgetTakesAllOfThem(t *testing.T) {
 // A name is found however its accents are written, and in no other word.
 func TestNaming(t *testing.T) {
 	t.Parallel()
-	names := routermemory.Naming([]string{"zoë", "Ada+1"})
-	for text, want := range map[string]bool{"Zoe\u0308's bike": true, "ask ZOË": true, "Zoëlle": false, "Ada+1 came": true, "Ada+12": false, "": false} {
+	names := routermemory.Naming([]string{"zoë", "Ada+1", "太郎", "山田 花子", "林", "민수", "ee"})
+	for text, want := range map[string]bool{
+		"Zoe\u0308's bike": true, "ask ZOË": true, "Zoëlle": false, "Ada+1 came": true, "Ada+12": false, "": false, "xeee ee": true, "eee": false,
+		"毎週金曜は太郎の当番": true, "zoëは金曜に来る": true, "zoëlleは来る": false, "山田 花子さんの番": true, "森林": false, "ask 林": true, "민수가 금요일에": true,
+	} {
 		if names(text) != want {
 			t.Errorf("%q: %v", text, !want)
 		}
