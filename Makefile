@@ -25,11 +25,12 @@ mutate:
 
 # 100,000 turns: memory stays flat, and the last of a session is as fast as its 100th;
 # how long a backup of them takes, what turns that wait cost, how much more two engines do than one, what 200 kills of
-# these leave, and each promise with 25 kills on each platform. First 200,000 made lines whose programs were judged, with dash and bash
+# these leave, each promise with 25 kills on each platform, and the static program of the image. First 200,000 made lines whose programs were judged, with dash and bash
 # (SWITCHBOARD_TEST_SEED makes others).
 long:
 	SWITCHBOARD_TEST_LINES=200000 go test -run '^TestWhatRunsWasJudged$$' -count 1 -timeout 2h -v ./agent/tools/command
 	SWITCHBOARD_TEST_TURNS=100000 go test -tags long -run 'TestLongSession|TestBackupOfManyTurns|TestMemoryIsFlat|TestWaitingForTheModel|TestPlatformsAwayForMinutes|TestTwoEnginesDoMore|TestTwoEnginesManyKills' -count 1 -p 1 -parallel 1 -timeout 1h -v ./store ./cmd/switchboard/tests/crash ./cmd/switchboard/tests/faults
+	SWITCHBOARD_TEST_STATIC=1 go test -run '^TestContainer' -count 1 -v ./cmd/switchboard/tests/setup
 	SWITCHBOARD_TEST_KILLS=25 go test -run '^TestCrash(Telegram|Discord|Slack|Approvals|HTTP)|^TestTwoEnginesTelegram' -count 1 -timeout 1h -v ./cmd/switchboard/tests/crash
 
 # Half an hour of mixed faults, one engine on SQLite and two on PostgreSQL, all on

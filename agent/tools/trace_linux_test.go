@@ -111,7 +111,7 @@ func TestTaintOutlivesTheEngine(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
 	workspace, call := builtin(t, BuiltinConfig{})
-	role, err := json.Marshal(Command{Line: "echo x > theirs; sleep 60", Workspace: workspace, Taint: "web"})
+	role, err := json.Marshal(Command{Line: "echo x > theirs; sleep 300", Workspace: workspace, Taint: "web"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestTooDeepAWorkspaceIsFullAndTainted(t *testing.T) {
 	if res := e.Run(t.Context(), Command{Line: "echo mine > own", Workspace: dir}); res.End != EndOK {
 		t.Fatalf("got %+v", res)
 	}
-	const deep = `for i in $(seq 1200); do mkdir d; cd -P d; done; sleep 60`
+	const deep = `for i in $(seq 1200); do mkdir d; cd -P d; done; sleep 300`
 	if res := e.Run(t.Context(), Command{Line: deep, Workspace: dir, Taint: "web"}); res.Code != "workspace_full" {
 		t.Fatalf("got %+v", res)
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -38,9 +39,9 @@ func AtOnce(n int) {
 	}
 }
 
-// Patience is the least time that anything is waited for: a busy machine is no fault. It
-// is less than what the commands of these tests take that must not come to their end.
-const Patience = 2 * time.Minute
+// Patience is the least time that anything is waited for: a busy machine is no fault. It is less than the two
+// minutes that a command may take, and commands that must not come to their end sleep longer than that: one that nobody ends is seen.
+const Patience = 90 * time.Second
 
 // Await waits until cond holds, which it asks now and then, and ends the test when it
 // does not hold within that time, or within Patience if that is more.
@@ -80,6 +81,17 @@ func Within(t testing.TB, took, most time.Duration) {
 func Write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Program writes a file that everybody may run, a script with "#!" for one. No other process is started meanwhile:
+// it would hold the file open for writing, and what is so cannot be run.
+func Program(t testing.TB, path, text string) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
 		t.Fatal(err)
 	}
 }

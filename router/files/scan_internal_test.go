@@ -3,22 +3,20 @@ package files
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"switchboard/agent/tools"
+	"switchboard/internal/testkit"
 )
 
 func TestFileIsTakenOnlyWhenTheScannerFindsNothing(t *testing.T) {
 	t.Parallel()
 	script := func(body string) string {
 		file := filepath.Join(t.TempDir(), "scan")
-		if err := os.WriteFile(file, []byte("#!/bin/sh\n"+body), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		testkit.Program(t, file, "#!/bin/sh\n"+body)
 		return file
 	}
 	looks := script("grep -q EVIL \"$2\" || exit 0\necho\necho \"$1: Evil.Test\tFOUND\"; echo more >&2; exit 1\n")

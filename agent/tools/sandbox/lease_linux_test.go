@@ -19,7 +19,7 @@ func TestTreeDiesWithTheLease(t *testing.T) {
 	eachWay(t, func(t *testing.T, lifted bool) {
 		const lasts = 6 * time.Second
 		marker := newMarker()
-		role, err := json.Marshal(engineRole{Command{Lifted: lifted, Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}, lasts})
+		role, err := json.Marshal(engineRole{Command{Lifted: lifted, Line: stubborn(marker) + "sleep 300", Workspace: newWorkspace(t)}, lasts})
 		if err != nil {
 			t.Fatal(err)
 		}

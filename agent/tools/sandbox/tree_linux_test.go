@@ -21,7 +21,7 @@ var markers atomic.Int64
 
 // newMarker returns an argument for sleep that no other process has.
 func newMarker() string {
-	return fmt.Sprintf("61.%d%06d", os.Getpid(), markers.Add(1))
+	return fmt.Sprintf("301.%d%06d", os.Getpid(), markers.Add(1))
 }
 
 // marked lists the processes with that argument.
@@ -70,8 +70,8 @@ func TestTreeDiesWithTheCommand(t *testing.T) {
 			want        string
 		}{
 			{name: "end", after: "sleep 0.2; echo done", want: "exit_status"},
-			{name: "timeout", after: "sleep 60", cfg: Config{Timeout: time.Second}, want: "timeout"},
-			{name: "cancel", after: "sleep 60", cancel: true, want: "stopped"},
+			{name: "timeout", after: "sleep 300", cfg: Config{Timeout: time.Second}, want: "timeout"},
+			{name: "cancel", after: "sleep 300", cancel: true, want: "stopped"},
 		} {
 			t.Run(test.name, func(t *testing.T) {
 				t.Parallel()
@@ -103,7 +103,7 @@ func TestTreeDiesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, lifted bool) {
 		marker := newMarker()
-		role, err := json.Marshal(engineRole{Command: Command{Lifted: lifted, Line: stubborn(marker) + "sleep 60", Workspace: newWorkspace(t)}})
+		role, err := json.Marshal(engineRole{Command: Command{Lifted: lifted, Line: stubborn(marker) + "sleep 300", Workspace: newWorkspace(t)}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +148,7 @@ func TestTreeDiesWithTheHelper(t *testing.T) {
 		got := make(chan result)
 		workspace := newWorkspace(t)
 		go func() {
-			got <- run(t.Context(), New(Config{}), Command{Lifted: lifted, Line: stubborn(marker) + "sleep 60", Workspace: workspace})
+			got <- run(t.Context(), New(Config{}), Command{Lifted: lifted, Line: stubborn(marker) + "sleep 300", Workspace: workspace})
 		}()
 		testkit.Await(t, "started", 20*time.Second, func() bool { return len(marked(t, marker)) == 4 })
 		if err := syscall.Kill(helperOf(t, marker), syscall.SIGKILL); err != nil {
@@ -204,7 +204,7 @@ func TestTreeLimitsEndTheCommand(t *testing.T) {
 		}{
 			{"fork bomb", bomb, "process_limit", Config{MaxProcesses: 40}},
 			{"scattered bomb", scattered, "process_limit", Config{MaxProcesses: 40}},
-			{"memory hog", "head -c 400000000 /dev/zero | tail -c 300000000 | sleep 60", "memory_limit", Config{MemoryLimit: 64 << 20}},
+			{"memory hog", "head -c 400000000 /dev/zero | tail -c 300000000 | sleep 300", "memory_limit", Config{MemoryLimit: 64 << 20}},
 			{"flood", "yes", "output_flood", Config{MaxOutput: 1 << 20}},
 		} {
 			t.Run(test.name, func(t *testing.T) {

@@ -218,7 +218,7 @@ func TestDoctorReportsWhetherAnEngineRuns(t *testing.T) {
 
 func TestLedgerCommandsCancelAndList(t *testing.T) {
 	t.Parallel()
-	r := programtest.PlannedBy(t, "", programtest.Doing("echo fine; sleep 30"), "u1")
+	r := programtest.PlannedBy(t, "", programtest.Doing("echo fine; sleep 300"), "u1")
 	r.Up()
 	r.Platform.Say("cu1", "u1", "go")
 	r.Await("it runs", 10*time.Second, func() bool {

@@ -53,10 +53,18 @@ func TestContainerNeedsNothingButAToken(t *testing.T) {
 			_ = os.Chmod(path, info.Mode().Perm()|0o055)
 		}
 	}
-	// The image has a static program; to compile another one here takes a minute of the processor, so the tests' own comes with the
-	// libraries that it is linked with. A static one has none.
+	// The image's program is static. To compile all of it once more takes minutes of the processor, so only "make long" does; else the
+	// tests' own comes with the libraries that it is linked with.
 	program := programtest.Build(t)
-	libraries, _ := exec.CommandContext(t.Context(), "ldd", program).Output()
+	if os.Getenv("SWITCHBOARD_TEST_STATIC") != "" {
+		program = filepath.Join(t.TempDir(), "static")
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "switchboard/cmd/switchboard")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	libraries, _ := exec.CommandContext(t.Context(), "ldd", program).Output() // a static one has none
 	place(t, program, filepath.Join(tree, "usr/local/bin/switchboard"))
 	for _, path := range regexp.MustCompile(`/\S+\.so\S*`).FindAllString(string(libraries), -1) {
 		place(t, path, filepath.Join(tree, path))
@@ -120,7 +128,5 @@ func place(t *testing.T, from, to string) {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(to, []byte(testkit.Read(t, from)), 0o755); err != nil { //nolint:gosec // a program
-		t.Fatal(err)
-	}
+	testkit.Program(t, to, testkit.Read(t, from))
 }
