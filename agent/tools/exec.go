@@ -119,6 +119,8 @@ func (e *Exec) run(ctx context.Context, cmd Command) Result {
 			End: EndRefused, Code: "sandbox_unavailable", Rule: "agent.sandbox", Output: err.Error(),
 			Hint: "plan without exec; tell the person that commands cannot run here",
 		}
+	case errors.Is(err, sandbox.ErrNoAnswer):
+		return Result{End: EndError, Code: "sandbox_no_answer", Output: err.Error(), Hint: "nothing ran; try once more, the machine was busy"}
 	case err != nil:
 		return noRoom(err)
 	case o.Kind == "exit_status" && o.Status == 0:

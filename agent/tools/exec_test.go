@@ -123,14 +123,15 @@ func TestExecTimeoutStopsTheCommand(t *testing.T) {
 func TestExecThatEndsInTheProbeWasNotBegun(t *testing.T) {
 	t.Parallel()
 	helper := filepath.Join(t.TempDir(), "helper")
-	if err := os.WriteFile(helper, []byte("#!/bin/sh\nsleep 1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	testkit.Program(t, helper, "#!/bin/sh\nsleep 1\n")
 	ctx, end := context.WithCancelCause(t.Context())
 	time.AfterFunc(100*time.Millisecond, func() { end(ErrUnsafe) })
 	e := NewExec(ExecConfig{Config: sandbox.Config{HelperPath: helper}})
 	if got := e.Run(ctx, Command{Line: "echo", Workspace: newWorkspace(t)}); got.Code != CodeInterrupted {
 		t.Errorf("got %+v", got)
+	}
+	if got := e.Run(t.Context(), Command{Line: "echo", Workspace: newWorkspace(t)}); got.Code != "sandbox_no_answer" || got.End != EndError {
+		t.Errorf("a helper that says nothing: got %+v", got)
 	}
 }
 

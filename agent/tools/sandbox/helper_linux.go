@@ -174,6 +174,7 @@ func runTree(spec helperSpec, until *atomic.Pointer[lease], closed <-chan struct
 		return Outcome{Kind: "sandbox", Detail: fmt.Sprintf("make a control group: %v", err)}, nil
 	}
 	t, err := startTree(name, stage, group)
+	_ = group.Close() // nil, or the command is in it by now
 	if err != nil {
 		return Outcome{Kind: "sandbox", Detail: err.Error()}, nil
 	}

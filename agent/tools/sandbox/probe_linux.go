@@ -16,10 +16,14 @@ import (
 // the next use, since its cause may have been fixed. It runs in the workspace of
 // the command that needs it, or, when that is empty, in a folder of its own.
 func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.layers != nil {
-		return s.layers, nil
+	select {
+	case s.probing <- struct{}{}:
+		defer func() { <-s.probing }()
+	case <-ctx.Done(): // others may have to wait for it one after another
+		return nil, ctx.Err()
+	}
+	if s.layers != nil || ctx.Err() != nil {
+		return s.layers, ctx.Err()
 	}
 	ctx = context.WithoutCancel(ctx) // what is learned serves other turns too
 	if dir == "" {
@@ -37,7 +41,7 @@ func (s *Sandbox) probe(ctx context.Context, dir string) (*layers, error) {
 	groups, why := s.groups()
 	if groups != "" {
 		found, err := s.tryAll(ctx, dir, ids, groups, "the kernel counts it, in a control group of each command")
-		if err == nil || errors.Is(err, errNoAnswer) {
+		if err == nil || errors.Is(err, ErrNoAnswer) {
 			s.layers = found
 			return found, err
 		}
@@ -57,10 +61,7 @@ func (s *Sandbox) tryAll(ctx context.Context, dir string, ids []int, groups, mem
 	return &layers{uid: id, groups: groups, list: describeLayers(id, s.cfg.MaxTasks, o.Proc, memory)}, nil
 }
 
-// errNoAnswer says that a probe did not tell whether commands can be confined. A weaker way is not taken for that.
-var errNoAnswer = errors.New("the probe came to no end")
-
-// firstThatWorks is the first ID under which the probe succeeds.
+// firstThatWorks is the first ID under which the probe succeeds. Where one comes to no end, no weaker way is taken for that.
 func firstThatWorks(ids []int, probe func(id int) (Outcome, string)) (id int, o Outcome, err error) {
 	var errs []error
 	for _, id := range ids {
@@ -69,7 +70,7 @@ func firstThatWorks(ids []int, probe func(id int) (Outcome, string)) (id int, o 
 		case o.Kind == "exit_status" && o.Status == 0:
 			return id, o, nil
 		case o.Kind == "timeout", o.Kind == "helper_failed" && o.Detail == "":
-			return 0, o, fmt.Errorf("%w as user %d: %s", errNoAnswer, id, o.Kind)
+			return 0, o, fmt.Errorf("%w as user %d: %s", ErrNoAnswer, id, o.Kind)
 		}
 		why := o.Detail
 		if why == "" {

@@ -1,8 +1,14 @@
 package sandbox
 
 import (
+	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
+
+	"switchboard/internal/testkit"
 )
 
 // The probe has no thread to spare for a moment. Where Go's runtime needs one just then it ends the
@@ -44,8 +50,34 @@ func TestProbeWithoutAnAnswerIsNotTakenForOne(t *testing.T) {
 			}
 			return works, ""
 		})
-		if id != c.id || errors.Is(err, errNoAnswer) != c.noAnswer {
+		if id != c.id || errors.Is(err, ErrNoAnswer) != c.noAnswer {
 			t.Errorf("%s: user %d, %v", name, id, err)
 		}
+	}
+}
+
+// Whoever waits for another's probe waits no longer than its turn lasts.
+func TestProbeOfAnotherIsNotWaitedForAfterTheTurn(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	helper, begun, release := filepath.Join(folder, "helper"), filepath.Join(folder, "begun"), filepath.Join(folder, "release")
+	testkit.Program(t, helper, "#!/bin/sh\ntouch "+begun+"\nuntil [ -e "+release+" ]; do sleep 0.05; done\n")
+	s, first := New(Config{HelperPath: helper}), make(chan error, 1)
+	go func() {
+		_, err := s.probe(t.Context(), folder)
+		first <- err
+	}()
+	testkit.Await(t, "the probe runs", time.Minute, func() bool {
+		_, err := os.Stat(begun)
+		return err == nil
+	})
+	ctx, end := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer end()
+	if _, err := s.probe(ctx, folder); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	testkit.Write(t, release, "")
+	if err := <-first; !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("the probe that was made: %v", err)
 	}
 }

@@ -23,7 +23,7 @@ const killGrace = 10 * time.Second
 
 // Run runs a command, writes what it prints to out, and returns when no process of it
 // is left. It ends the command early when ctx ends. An error says that the command never
-// began: ErrUnavailable, a *workspace.LimitError, ctx's, or what is wrong with the workspace.
+// began: ErrUnavailable, ErrNoAnswer, a *workspace.LimitError, ctx's, or what is wrong with the workspace.
 func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome, error) {
 	spec := helperSpec{
 		stageSpec: stageSpec{
@@ -33,7 +33,10 @@ func (s *Sandbox) Run(ctx context.Context, cmd Command, out io.Writer) (Outcome,
 	}
 	if spec.Confined {
 		found, err := s.probe(ctx, cmd.Workspace)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrNoAnswer) || err != nil && ctx.Err() != nil:
+			return Outcome{}, err
+		case err != nil:
 			return Outcome{}, unavailable(err.Error())
 		}
 		spec.UID, spec.Group = found.uid, newGroup(found.groups)
@@ -128,12 +131,6 @@ func (s *Sandbox) follow(ctx context.Context, h *helper, spec helperSpec, exited
 	}
 }
 
-// maxPipe is the most that a pipe holds where nobody is root, in bytes: it bounds what is read of who outlived a helper
-// that was killed.
-//
-// Source: pipe(7), /proc/sys/fs/pipe-max-size.
-const maxPipe = 1 << 20
-
 // drain reads to the end, so that a command never waits for us, and reports
 // once when more than limit bytes came. When the deadline of r has passed, the end is
 // what is in the pipe, however late this program comes to it.
@@ -155,8 +152,14 @@ func drain(r *os.File, out io.Writer, limit int64, flood chan<- struct{}) {
 			return
 		}
 	}
-	for left := maxPipe; left > 0; {
-		n := readNow(r, buf)
+	conn, err := r.SyscallConn()
+	if err != nil || r.SetReadDeadline(time.Time{}) != nil { // a read behind its deadline gives nothing
+		return
+	}
+	left := 0 // no more than is there by now: somebody may have outlived a helper that was killed
+	_ = conn.Control(func(fd uintptr) { left, _ = unix.IoctlGetInt(int(fd), unix.TIOCINQ) })
+	for left > 0 {
+		n := readNow(conn, buf)
 		if n == 0 {
 			return
 		}
@@ -166,13 +169,9 @@ func drain(r *os.File, out io.Writer, limit int64, flood chan<- struct{}) {
 }
 
 // readNow reads what is in the pipe, without waiting for more; 0: nothing.
-func readNow(r *os.File, buf []byte) (n int) {
-	conn, err := r.SyscallConn()
-	if err != nil || r.SetReadDeadline(time.Time{}) != nil { // a read behind its deadline gives nothing
-		return 0
-	}
+func readNow(conn syscall.RawConn, buf []byte) (n int) {
 	_ = conn.Read(func(fd uintptr) bool {
-		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+		for err := error(unix.EINTR); errors.Is(err, unix.EINTR); {
 			n, err = unix.Read(int(fd), buf)
 		}
 		return true

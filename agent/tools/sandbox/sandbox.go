@@ -14,7 +14,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"switchboard/agent/tools/workspace"
@@ -56,8 +55,8 @@ type Sandbox struct {
 	cfg    Config
 	groups func() (string, error) // the folder in which commands may have control groups, or why there is none
 
-	mu     sync.Mutex
-	layers *layers // what works here; nil until the probe succeeded
+	probing chan struct{} // holds one: whoever reads layers
+	layers  *layers       // what works here; nil until the probe succeeded
 }
 
 // ownProgram is the helper where none is set; tests may have another.
@@ -71,7 +70,7 @@ func New(cfg Config) *Sandbox {
 	cfg.MaxTasks = cmp.Or(cfg.MaxTasks, 512)
 	cfg.MaxProcesses = cmp.Or(cfg.MaxProcesses, 256)
 	cfg.HelperPath = cmp.Or(cfg.HelperPath, ownProgram)
-	return &Sandbox{cfg: cfg, groups: ownGroups}
+	return &Sandbox{cfg: cfg, groups: ownGroups, probing: make(chan struct{}, 1)}
 }
 
 // A Command is what Run runs.
@@ -97,6 +96,9 @@ type Outcome struct {
 // ErrUnavailable says that a command which has to be confined cannot be; it never runs
 // bare.
 var ErrUnavailable = errors.New("commands cannot be confined on this machine")
+
+// ErrNoAnswer says that nobody knows yet whether commands can be confined: trying it came to no end. The next command tries it again.
+var ErrNoAnswer = errors.New("trying whether commands can be confined came to no end")
 
 func unavailable(reason string) error {
 	return fmt.Errorf("%w: %s. %s", ErrUnavailable, reason, fixSandbox)

@@ -339,8 +339,9 @@ func TestRefusesWhatCannotBeConfined(t *testing.T) {
 	t.Parallel()
 	workspace := newWorkspace(t)
 	made := filepath.Join(workspace, "made")
-	// A helper that cannot be started stands for any layer that fails.
-	e := New(Config{HelperPath: "/bin/false"})
+	helper := filepath.Join(workspace, "helper") // stands for any layer that fails
+	testkit.Program(t, helper, "#!/bin/sh\nread -r spec <&3\necho '{\"Kind\":\"sandbox\",\"Detail\":\"no Landlock\"}' >&4\n")
+	e := New(Config{HelperPath: helper})
 	res := run(t.Context(), e, Command{Line: "touch made", Workspace: workspace})
 	if !errors.Is(res.Err, ErrUnavailable) || !strings.Contains(res.Err.Error(), "Landlock") {
 		t.Errorf("got %+v", res)
