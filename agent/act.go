@@ -135,15 +135,11 @@ func (t *tasks) allowed(ctx context.Context, plan *PlanRow, i int) (d tools.Deci
 			q.Looks, q.Own = deed.Looks, deed.AskedIn(t.ownWords()) || t.turn.Order != nil && len(deed.Asked) > 0
 		}
 	}
-	d = t.rights.decide(q)
-	if d.Verdict == tools.Refuse {
+	if d = t.rights.confirm(ctx, q, t.rights.decide(q)); d.Verdict == tools.Refuse {
 		return d, ask, t.refused("not_permitted", d.Rule, d.Reason)
 	}
 	if n := t.uses(&plan.Tasks[i]); n >= maxRepeats {
 		return d, ask, t.refused("cycle", "agent.cycle", fmt.Sprintf("exactly this was done %d times in this turn already; doing it again brings nothing new, so try another way", n))
-	}
-	if d = t.rights.confirm(ctx, q, d); d.Verdict == tools.Refuse {
-		return d, ask, t.refused("not_permitted", d.Rule, d.Reason)
 	}
 	switch {
 	case d.Verdict != tools.Ask:

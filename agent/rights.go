@@ -43,8 +43,11 @@ func (r *rights) asked(q tools.Question) tools.Question {
 	return q
 }
 
-// confirm has the gate confirm a decision as the tool is about to run.
+// confirm has the gate confirm a decision as the tool is about to run; a refusal stands.
 func (r *rights) confirm(ctx context.Context, q tools.Question, d tools.Decision) tools.Decision {
+	if d.Verdict == tools.Refuse {
+		return d
+	}
 	return r.gate.Confirm(ctx, r.asked(q), d)
 }
 
