@@ -56,7 +56,7 @@ func TestProbeWithoutAnAnswerIsNotTakenForOne(t *testing.T) {
 	}
 }
 
-// Whoever waits for another's probe waits no longer than its turn lasts.
+// A turn waits for the probe of another no longer than it lasts itself.
 func TestProbeOfAnotherIsNotWaitedForAfterTheTurn(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

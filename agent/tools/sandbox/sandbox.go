@@ -55,7 +55,7 @@ type Sandbox struct {
 	cfg    Config
 	groups func() (string, error) // the folder in which commands may have control groups, or why there is none
 
-	probing chan struct{} // holds one: whoever reads layers
+	probing chan struct{} // holds one while layers are read, or found out
 	layers  *layers       // what works here; nil until the probe succeeded
 }
 
