@@ -11,7 +11,7 @@ import (
 // weekday reads a day of the week; long: not an abbreviation, which may be another word.
 func weekday(word string) (d time.Weekday, long, ok bool) {
 	d, ok = weekdays[word]
-	return d, len(word) > 4, ok
+	return d, ok && len(word) > 4, ok
 }
 
 // weekdays are the days by their names, which are in the plural too, and by the first three and four letters of those.
